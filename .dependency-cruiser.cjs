@@ -31,7 +31,7 @@ const may = {
   server: ['server', 'http2', 'extensions', 'access', 'pki', 'streams', 'registry', 'store/store', 'api', 'clock'],
   controllers: ['controllers', 'client', 'pki', 'registry', 'api'],
   node: ['node', 'grpc', 'client', 'pki', 'streams', 'api', 'clock'],
-  ingress: ['ingress', 'client', 'streams', 'api'],
+  ingress: ['ingress', 'client', 'pki', 'streams', 'api'],
   recorder: ['recorder', 'client', 'extensions', 'server/pods/kept-log', 'registry', 'store', 'api', 'clock'],
   cluster: ['cluster', 'recorder', 'extensions', 'access', 'pki', 'ingress', 'node', 'controllers', 'client', 'streams', 'server', 'registry', 'store', 'grpc', 'api', 'clock'],
   testing: ['testing', 'cluster', 'access', 'controllers', 'extensions', 'node', 'client', 'server', 'registry', 'store', 'api', 'clock'],

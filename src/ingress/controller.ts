@@ -18,7 +18,7 @@ import { Backends, type Endpoint } from './backends.ts';
 import { Certificates } from './certificates.ts';
 import { defaultLimits, Listener, type ListenerLimits } from './listener.ts';
 import { Routes } from './routes.ts';
-import { isRerouted, isServed, type Problem } from './served.ts';
+import { byAge, isRerouted, isServed, type Problem } from './served.ts';
 import { IngressTraffic } from './traffic.ts';
 
 /** Changes within this time cause one rebuild. */
@@ -53,7 +53,7 @@ export class IngressController {
   readonly #classes: Informer<IngressClass>;
   readonly #secrets: Informer<Secret> | undefined;
   readonly #backends: Backends;
-  readonly #certificates = new Certificates();
+  readonly #certificates = new Certificates(() => this.#changed());
   readonly #addresses: Addresses;
   readonly #events: EventRecorder;
   readonly #http: Listener;
@@ -63,11 +63,13 @@ export class IngressController {
   #told: ReadonlySet<string> = new Set();
   #rebuild: NodeJS.Timeout | undefined;
   #rebuildMs = rebuildMs;
+  /** Something has changed since the last build began. */
+  #isStale = false;
   #synced = false;
   #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: IngressControllerOptions) {
+  constructor(private readonly options: IngressControllerOptions) {
     const { client, dial, host, now, onError, port, tlsPort } = options;
     this.#addresses = new Addresses(options);
     this.#events = new EventRecorder(eventSink(client), { component: 'ingress-controller', now, onError });
@@ -128,8 +130,13 @@ export class IngressController {
     await this.#classes.start();
     await Promise.all([this.#ingresses.start(), this.#secrets?.start(), this.#backends.start()]);
     if (this.#closing) return;
+    await this.#build();
+    await this.#certificates.idle();
+    // With the certificates whose keys were tried meanwhile.
+    await this.#build();
+    if (this.#closing) return;
     this.#synced = true;
-    this.#build();
+    if (this.#isStale) this.#changed();
     await this.#http.listen();
     await this.#https?.listen();
   }
@@ -172,24 +179,34 @@ export class IngressController {
   }
 
   #changed(): void {
+    this.#isStale = true;
     if (!this.#synced || this.#closing) return;
     this.#rebuild ??= setTimeout(() => {
-      this.#rebuild = undefined;
-      const from = performance.now();
-      this.#build();
-      this.#rebuildMs = Math.max(rebuildMs, rebuildPause * (performance.now() - from));
+      this.#rebuilt().catch(this.options.onError);
     }, this.#rebuildMs);
   }
 
-  #build(): void {
-    const served = [...this.#ingresses.all()].filter((ingress) => this.#isServed(ingress));
-    this.#routes = new Routes(served);
-    const problems = [...this.#routes.problems];
+  async #rebuilt(): Promise<void> {
+    const from = performance.now();
+    try {
+      await this.#build();
+    } finally {
+      this.#rebuildMs = Math.max(rebuildMs, rebuildPause * (performance.now() - from));
+      this.#rebuild = undefined;
+    }
+    if (this.#isStale) this.#changed();
+  }
+
+  async #build(): Promise<void> {
+    this.#isStale = false;
+    const served = byAge([...this.#ingresses.all()].filter((ingress) => this.#isServed(ingress)));
+    const routes = await Routes.made(served);
+    this.#routes = routes;
+    const problems = [...routes.problems];
     if (this.#https) {
-      problems.push(
-        ...this.#certificates.update(served, (namespace, name) => this.#secrets!.get(namespace, name)),
-      );
-      this.#https.renew();
+      const secretOf = (namespace: string, name: string) => this.#secrets!.get(namespace, name);
+      problems.push(...(await this.#certificates.update(served, secretOf)));
+      if (!this.#closing) this.#https.renew();
     }
     this.#tell(problems);
   }

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
+import type { TLSSocket } from 'node:tls';
+import { paced } from '../pki/first-flights.ts';
 import { isOfferOnly, withoutOffer } from '../streams/dial/http2-offer.ts';
 import { type Certificate, type Certificates, minVersion } from './certificates.ts';
 
@@ -69,6 +71,11 @@ export class Listener {
           SNICallback: (name, done) => done(null, certificates.find(name.toLowerCase())?.context),
         })
       : createServer(common);
+    if (certificates) {
+      // Handshakes that come at once would all begin in one turn of the event loop.
+      const flights = paced(this.#server as SecureServer, limits.headMs);
+      this.#server.on('secureConnection', (socket: TLSSocket) => flights.finish(socket, undefined));
+    }
     this.#server.maxConnections = limits.connectionsMax;
     // No limit on the number of headers: Node would silently drop the rest. Their bytes are limited.
     this.#server.maxHeadersCount = 0;

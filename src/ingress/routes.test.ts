@@ -118,6 +118,41 @@ describe('default backends', () => {
   });
 });
 
+describe('large ingresses', () => {
+  const many = <T>(make: (i: number) => T, count = 30_000): T[] =>
+    Array.from({ length: count }, (_, i) => make(i));
+
+  it('cost what their hosts and certificates cost, not their product', () => {
+    // Proves that hosts are not listed again for each certificate that is for all of them: that was more than a list holds.
+    const rules = many((i) => ({
+      host: `h${i}.com`,
+      http: { paths: [{ path: '/', backend: backend('a') }] },
+    }));
+    const tls = many((i) => ({ secretName: `s${i}` }));
+    const routes = new Routes([ingress('a', { rules, tls })]);
+    expect(routes.find('h29999.com', '/')?.redirected.size).toBe(30_000);
+  });
+
+  it('are read in slices, and few of their problems are kept', async () => {
+    // Proves that others are served while thousands of paths are read, and that each does not become an event.
+    const paths = many((i) => `/p${i}`);
+    const [old, young] = ['2020', '2021'].map((year) =>
+      ingress('a', { rules: [rule('h.com', ...paths)] }, { creationTimestamp: `${year}-01-01T00:00:00Z` }),
+    );
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const routes = await Routes.made([old!, young!]);
+    clearImmediate(counting);
+    expect(turns).toBeGreaterThan(20);
+    expect(routes.problems).toHaveLength(25);
+    expect(routes.find('h.com', '/p29999')?.ingress).toBe(old);
+  });
+});
+
 describe('ingresses that want the same', () => {
   it('are served in the order of their age, and the younger is told of', () => {
     // Proves that a younger ingress cannot take over a path of an older one.

@@ -8,8 +8,13 @@
  */
 import type { HTTPIngressPath, Ingress, IngressBackend } from '../api/generated/types.ts';
 import { encodeUnsafe, resolveDots } from '../streams/proxy/url-path.ts';
+import { inSlices } from '../time-slices.ts';
 import { entryOf, hostKeys } from './hosts.ts';
-import { byAge, type Problem, tlsEntries, wantsRedirect } from './served.ts';
+import { byAge, type Problem, problemsMax, tlsEntries, wantsRedirect } from './served.ts';
+
+/** Steps of the event loop's slices that a path and a host take. */
+const pathSteps = 100;
+const hostSteps = 20;
 
 /** The backend: a port of a service, by number or name. */
 export interface BackendPort {
@@ -30,10 +35,21 @@ export class Routes {
   readonly problems: Problem[] = [];
   readonly #hosts = new Map<string, HostRoutes>();
   #default: IngressRoute | undefined;
+  #problemsLeft = 0;
 
   constructor(ingresses: Iterable<Ingress> = []) {
-    const sorted = [...ingresses].sort(byAge);
-    for (const ingress of sorted) this.#add(ingress);
+    for (const _steps of this.#adding(byAge(ingresses)));
+  }
+
+  /** The same, made in slices: ingresses may have tens of thousands of paths. @param sorted oldest first */
+  static async made(sorted: readonly Ingress[]): Promise<Routes> {
+    const routes = new Routes();
+    await inSlices(routes.#adding(sorted));
+    return routes;
+  }
+
+  *#adding(sorted: readonly Ingress[]): Generator<number, void> {
+    for (const ingress of sorted) yield* this.#add(ingress);
     // An ingress with only a default backend gets all requests that no rule matches.
     const plain = sorted.find(({ spec }) => spec?.backend && !spec.rules?.length);
     const fallback = plain ?? sorted.find(({ spec }) => spec?.backend);
@@ -58,9 +74,11 @@ export class Routes {
     return this.#default;
   }
 
-  #add(ingress: Ingress): void {
+  *#add(ingress: Ingress): Generator<number, void> {
     const { backend, rules = [] } = ingress.spec ?? {};
+    this.#problemsLeft = problemsMax;
     const redirected = redirectedHosts(ingress);
+    yield redirected.size * hostSteps;
     const fallback = backend && routeOf(ingress, backend, redirected);
     if (backend?.resource) this.#unsupported(ingress, 'the default backend');
     for (const { host = '', http } of rules) {
@@ -69,6 +87,7 @@ export class Routes {
       // A rule without paths sends the whole host to the default backend.
       const paths: HTTPIngressPath[] = http?.paths ?? (backend ? [{ path: '/', backend }] : []);
       for (const entry of paths) {
+        yield pathSteps;
         const winner = table.add(entry, routeOf(ingress, entry.backend ?? {}, redirected));
         if (winner) this.#taken(ingress, winner.ingress, `${host || '*'}${entry.path ?? '/'}`);
         else if (entry.backend?.resource) this.#unsupported(ingress, `${host || '*'}${entry.path ?? '/'}`);
@@ -77,19 +96,22 @@ export class Routes {
   }
 
   #taken(ingress: Ingress, by: Ingress, what: string): void {
-    if (by === ingress) return;
+    if (by === ingress || this.#problemsLeft-- <= 0) return;
     const message = `${what} is served for the older ingress ${by.metadata.namespace}/${by.metadata.name}`;
     this.problems.push({ ingress, reason: 'PathTaken', message });
   }
 
   #unsupported(ingress: Ingress, what: string): void {
+    if (this.#problemsLeft-- <= 0) return;
     const message = `${what}: backends other than services are not supported`;
     this.problems.push({ ingress, reason: 'UnsupportedBackend', message });
   }
 }
 
-const redirectedHosts = (ingress: Ingress): ReadonlySet<string> =>
-  new Set(wantsRedirect(ingress) ? tlsEntries(ingress).flatMap(({ hosts }) => hosts) : []);
+function redirectedHosts(ingress: Ingress): ReadonlySet<string> {
+  const lists = new Set(wantsRedirect(ingress) ? tlsEntries(ingress).map(({ hosts }) => hosts) : []);
+  return new Set([...lists].flat());
+}
 
 function routeOf(ingress: Ingress, backend: IngressBackend, redirected: ReadonlySet<string>): IngressRoute {
   const { serviceName: name, servicePort: port } = backend;

@@ -26,7 +26,11 @@ export function isServed(
 }
 
 /** Oldest first, because the older ingress wins a conflict. Timestamps have seconds only, so names break ties. */
-export const byAge = (a: Ingress, b: Ingress): number => compare(ageKey(a), ageKey(b));
+export const byAge = (ingresses: Iterable<Ingress>): Ingress[] =>
+  [...ingresses]
+    .map((ingress) => ({ ingress, key: ageKey(ingress) }))
+    .sort((a, b) => compare(a.key, b.key))
+    .map(({ ingress }) => ingress);
 
 const ageKey = ({ metadata }: Ingress): string =>
   `${metadata.creationTimestamp ?? ''}\n${metadata.namespace}\n${metadata.name}`;
@@ -53,7 +57,10 @@ export interface TlsEntry {
   readonly secretName: string;
 }
 
-/** The certificates an ingress names. An entry without hosts applies to all hosts of the ingress. */
+/**
+ * The certificates an ingress names. An entry without hosts applies to all hosts of the ingress: such entries share one
+ * list, which is not to be gone through for each of them.
+ */
 export function tlsEntries({ spec }: Ingress): TlsEntry[] {
   const own = (spec?.rules ?? []).map(({ host }) => host ?? '');
   return (spec?.tls ?? []).flatMap(({ hosts = [], secretName }) =>
@@ -67,3 +74,6 @@ export interface Problem {
   readonly reason: string;
   readonly message: string;
 }
+
+/** Problems of one ingress that are kept: it may have tens of thousands, and no more events would be written. */
+export const problemsMax = 25;

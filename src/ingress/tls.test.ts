@@ -5,8 +5,10 @@ import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
 import WebSocket, { WebSocketServer } from 'ws';
 import { events, ingresses, secrets } from '../client/resources.ts';
+import { costlyCertificate, costlyCertificateKey } from '../pki/costly-key.fixture.ts';
 import { issueServingCertificate, makeNodeAuthority, type NodeAuthority } from '../pki/node-certificates.ts';
 import { answered, ask, expose, listening, namespace, route, until, useIngress } from './ingress.fixture.ts';
+import { falseNumbers, rsaCertificate, trueNumbers } from './rsa-secret.fixture.ts';
 
 const stage = useIngress();
 const port = () => stage.controller.port;
@@ -133,6 +135,53 @@ describe('certificates', () => {
     expect((await ask(port(), 'bad.com')).status).toBe(200);
     expect((await handshake('bad.com')).names).toBe('renewed.a.com');
     expect((await handshake('x.b.com')).names).toBe('*.b.com');
+  });
+
+  it('whose keys would hold the event loop are not used, and honest RSA keys are', async () => {
+    // Proves that users of the cluster cannot bring keys with which each handshake takes seconds.
+    const made = {
+      long: rsaCertificate('c.com', falseNumbers(8_192)),
+      false: rsaCertificate('c.com', falseNumbers(2_048)),
+      exponent: { cert: costlyCertificate, key: costlyCertificateKey },
+      chain: { cert: `${costlyCertificate}\n`.repeat(200), key: costlyCertificateKey },
+      honest: rsaCertificate('c.com', trueNumbers(2_048)),
+    };
+    for (const [name, { cert, key }] of Object.entries(made))
+      await stage.client.create(secrets, namespace, {
+        metadata: { name },
+        type: 'Opaque',
+        data: { 'tls.crt': base64(cert), 'tls.key': base64(key) },
+      });
+    const tls = Object.keys(made).map((secretName) => ({ hosts: ['c.com'], secretName }));
+    await route(stage.client, 'c', 'c.com', { rules: backendOfWeb('c.com'), tls });
+    const told = await until(
+      async () =>
+        (await stage.client.list(events)).items.filter((event) => event.involvedObject?.name === 'c'),
+      (list) => list.length === 4,
+    );
+    expect(told.map(({ message }) => message).sort()).toEqual([
+      'secret default/chain has more than 65536 characters',
+      'secret default/exponent cannot be used: the exponent of the key of the certificate is too large',
+      'secret default/false what its key signs is wrong',
+      'secret default/long cannot be used: its RSA key has more than 4096 bits',
+    ]);
+    const shown = (): Promise<string | undefined> =>
+      new Promise((resolve) => {
+        const address = { host: '127.0.0.1', port: tlsPort(), servername: 'c.com' };
+        // Node's servers show a client the certificate of the default host that is on a curve, unless it wants RSA.
+        const socket: TLSSocket = connect({
+          ...address,
+          sigalgs: 'RSA-PSS+SHA256',
+          rejectUnauthorized: false,
+        });
+        socket
+          .once('secureConnect', () => {
+            resolve(socket.getPeerCertificate().subject?.CN as string | undefined);
+            socket.destroy();
+          })
+          .on('error', () => resolve(undefined));
+      });
+    await until(shown, (name) => name === 'c.com');
   });
 
   it('are for all hosts of an ingress that names none for them', async () => {

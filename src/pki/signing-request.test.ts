@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Authority, makeAuthority, yearMs } from './authority.ts';
+import { costlyCertificateKey } from './costly-key.fixture.ts';
 import { readSubject } from './distinguished-name.ts';
-import { newKeyPair } from './key-pair.ts';
+import { keyPairOf, newKeyPair } from './key-pair.ts';
 import { pem, pemBlocks } from './pem.ts';
 import { makeSigningRequest, readSigningRequest, SigningRequestError } from './signing-request.ts';
 
@@ -88,6 +89,11 @@ describe('hostile requests', () => {
       [makeSigningRequest(generateKeyPairSync('rsa', { modulusLength: 512 }), {}), /RSA key must have/],
     ] as const)
       expect(() => readSigningRequest(text)).toThrow(why);
+  });
+
+  it('with a key that takes long to check are refused before it is checked', () => {
+    const text = makeSigningRequest(keyPairOf(costlyCertificateKey), { commonName: 'a', organizations: [] });
+    expect(() => readSigningRequest(text)).toThrow('the exponent of the key of the certificate is too large');
   });
 
   it('with any byte changed are refused, and with the key of somebody else', () => {

@@ -12,6 +12,7 @@ import {
   readNames,
 } from './alternative-names.ts';
 import { digest, signatureAlgorithm } from './certificate.ts';
+import { costlyKey } from './costly-key.ts';
 import { DerReader, oidText } from './der-reader.ts';
 import { bitString, explicit, octetString, oid, sequence, set, tagged } from './der-writer.ts';
 import {
@@ -113,6 +114,8 @@ function check(info: Buffer, algorithm: string, signature: Buffer, publicKey: Bu
   const { modulusLength } = key.asymmetricKeyDetails ?? {};
   if (modulusLength !== undefined && (modulusLength < rsaBitsMin || modulusLength > rsaBitsMax))
     throw new SigningRequestError(`an RSA key must have ${rsaBitsMin} to ${rsaBitsMax} bits`);
+  const costly = costlyKey(key);
+  if (costly) throw new SigningRequestError(costly);
   if (signature[0] !== 0 || !verify(hash, info, key, signature.subarray(1)))
     throw new SigningRequestError(wrongSignature[type] ?? 'x509: verification failure');
 }

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pod } from '../../api/generated/types.ts';
 import { nodes } from '../../client/resources.ts';
@@ -338,5 +339,18 @@ describe('over TLS', () => {
       status: 401,
       text: 'Unauthorized',
     });
+    // Clients that reach the port cannot fill the memory with heads that do not end, nor with connections.
+    const strangers = Array.from({ length: 150 }, () => {
+      const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+      socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: a\r\n');
+      return { socket, closed: new Promise((resolve) => socket.once('close', resolve)) };
+    });
+    // The oldest make room.
+    await Promise.all(strangers.slice(0, 50).map(({ closed }) => closed));
+    const last = strangers.at(-1)!;
+    last.socket.write('x: y\r\n'.repeat(5_000));
+    await last.closed;
+    expect(await get(mine)).toMatchObject({ status: 200 });
+    for (const { socket } of strangers) socket.destroy();
   });
 });

@@ -9,6 +9,8 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { subjectOf } from '../../pki/certificate.ts';
 import { readSubject } from '../../pki/distinguished-name.ts';
+import { paced } from '../../pki/first-flights.ts';
+import { Handshakes, handshakeMaxMs } from '../../pki/handshakes.ts';
 import { apiServerSubject } from '../../pki/node-certificates.ts';
 import { memoryPipe } from '../../streams/bytes/memory-pipe.ts';
 import { refuseUpgrade } from '../../streams/dial/upgrade-request.ts';
@@ -20,13 +22,15 @@ import {
   sessionRoutes,
 } from './kubelet-sessions.ts';
 import { answer } from './kubelet-views.ts';
+import { Strangers } from './strangers.ts';
 
 const headerBytesMax = 1024 * 1024;
 const keepAliveMs = 90_000;
-const handshakeMaxMs = 10_000;
 const urlCharactersMax = 1024 * 1024;
 /** Time that requests and sessions under way get to finish when the agent closes. */
 const goodbyeMs = 3_000;
+/** Handshakes under way: the API server has few, and everybody who reaches the port can begin many. */
+const handshakesMax = 500;
 
 export interface KubeletListening {
   readonly host: string;
@@ -74,9 +78,17 @@ export class KubeletServer {
       handshakeTimeout: handshakeMaxMs,
     });
     this.#secure = server;
+    const flights = paced(server, handshakeMaxMs);
+    new Handshakes(server, handshakesMax);
     this.#outside = this.#serve(server, ({ socket }) => isApiServer(socket as TLSSocket));
-    server.on('secureConnection', (socket) => this.#track(socket));
-    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    const byNode = server.listeners('secureConnection') as ((socket: TLSSocket) => void)[];
+    const strangers = new Strangers();
+    server.removeAllListeners('secureConnection').on('secureConnection', (socket: TLSSocket) => {
+      flights.finish(socket, socket.getPeerX509Certificate());
+      this.#track(socket);
+      if (isApiServer(socket)) for (const take of byNode) take.call(server, socket);
+      else strangers.take(socket);
+    });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).listen(port, host, () => {
         server.off('error', reject).on('error', this.onError);

@@ -17,6 +17,8 @@ import { StatusError, unauthorized } from '../../api/errors/errors.ts';
 import type { Authorizer } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
 import { defaultCiphers } from '../../pki/cipher-suites.ts';
+import { paced } from '../../pki/first-flights.ts';
+import { Handshakes, handshakeMaxMs } from '../../pki/handshakes.ts';
 import type { TlsSource } from '../../pki/tls-source.ts';
 import { optimized } from '../../switches.ts';
 import type { RequestContext } from '../http/context.ts';
@@ -28,8 +30,6 @@ import type { ExpressLane } from '../lane/express-lane.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { AddressCertificates } from './address-certificates.ts';
 import { doorLane } from './door-lane.ts';
-import { FirstFlights } from './first-flights.ts';
-import { Handshakes, handshakeMaxMs } from './handshakes.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
 import { Http2Sessions } from './http2-sessions.ts';
 import { PeerCertificates } from './peer-certificates.ts';
@@ -199,15 +199,6 @@ export class SecureDoor implements Door {
     socket.once('close', () => this.#connections.give(remoteAddress));
   }
 
-  /** Connections get to Node's TLS a few at a time. */
-  #flights(server: Server): FirstFlights {
-    const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
-    const begin = (socket: Socket): void => {
-      for (const take of byNode) take.call(server, socket);
-    };
-    return new FirstFlights(begin, this.options.handshakeMs ?? handshakeMaxMs);
-  }
-
   #http2(options: Http2Options, reception: Reception, arrivals: Arrivals): Http2Lane | Http2Sessions {
     if (!optimized) return new Http2Sessions(this, reception, arrivals, options);
     return new Http2Lane(this, reception, arrivals, options, this.options.handshakeMs ?? handshakeMaxMs);
@@ -219,9 +210,7 @@ export class SecureDoor implements Door {
     const sessions = http2 === false ? undefined : this.#http2(http2 ?? {}, reception, arrivals);
     this.#express = lane;
     this.#sessions = sessions;
-    const flights = this.#flights(server);
-    server.removeAllListeners('connection').on('connection', (socket: Socket) => flights.take(socket));
-    server.on('tlsClientError', (_error, socket) => flights.fail(socket));
+    const flights = paced(server, this.options.handshakeMs ?? handshakeMaxMs);
     new Handshakes(server, this.options.handshakesMax);
     server.prependListener('connection', (socket: Socket) => this.#count(socket));
     server.on('secureConnection', (socket: TLSSocket) => {

@@ -7,7 +7,7 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { Server, TLSSocket } from 'node:tls';
 import { FlightPace } from './flight-pace.ts';
 
 /** Handshakes that begin in one turn of the event loop, and time after which no further one does. */
@@ -130,6 +130,18 @@ export class FirstFlights {
     }
     if (this.#waiting.size > 0) this.#await();
   };
+}
+
+/** Has a server begin TLS on its connections a few at a time; what listens to them now gets them then. */
+export function paced(server: Server, maxMs: number): FirstFlights {
+  const byNode = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
+  const begin = (socket: Socket): void => {
+    for (const take of byNode) take.call(server, socket);
+  };
+  const flights = new FirstFlights(begin, maxMs);
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => flights.take(socket));
+  server.on('tlsClientError', (_error, socket) => flights.fail(socket));
+  return flights;
 }
 
 /** Whether a ClientHello is complete, or cannot become one: then TLS refuses it, which costs nothing. */

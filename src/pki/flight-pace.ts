@@ -7,7 +7,7 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { costlyKey } from '../../pki/costly-key.ts';
+import { costlyKey } from './costly-key.ts';
 
 /** A handshake of an address that has sent a costly flight, and that does not get on, makes room for the next. */
 const stalledMs = 2_000;

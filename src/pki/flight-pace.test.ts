@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { beforeEach, expect, it } from 'vitest';
-import { costlyCertificate } from '../../pki/costly-key.fixture.ts';
+import { costlyCertificate } from './costly-key.fixture.ts';
 import { FlightPace } from './flight-pace.ts';
 
 const helloBytes = 300;

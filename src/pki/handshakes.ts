@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
-import { composedKey } from '../../composed-key.ts';
+import { composedKey } from '../composed-key.ts';
 
 /** Maximum duration, from the connection to the end of the handshake. */
 export const handshakeMaxMs = 10_000;
