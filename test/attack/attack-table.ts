@@ -29,7 +29,17 @@ const titles = [
   'at another server p50/p99',
   'times',
   "the server's part",
+  'the server worked meanwhile, alone p50/p99',
+  'beside p50/p99',
+  'times',
 ];
+
+/** What the columns mean that cannot be said in their titles. */
+const notes = `
+Attackers run at a lower priority than the servers, and neighbours at a higher one (as root), because all of them share
+the processors of one machine, on which other programs may run. The last three columns are about processor time: how
+long the server worked, for whomever, from a neighbour's request to its answer. What the machine adds is not in them.
+`;
 
 export function tableText(rows: readonly AttackRow[]): string {
   const cells = [titles, ...rows.map(cellsOf)];
@@ -39,8 +49,13 @@ export function tableText(rows: readonly AttackRow[]): string {
     `${name}: ${says}`,
     ...gotIn.map((what) => `  GOT IN: ${what}`),
   ]);
-  return `\n${told.join('\n')}\n\n${lines.join('\n')}\n`;
+  return `\n${told.join('\n')}\n\n${lines.join('\n')}\n${notes}`;
 }
+
+const marked = (times: number): string => `${times.toFixed(1)}${times > feltMax ? ' (more than 3)' : ''}`;
+
+const worked = ({ workedP50Ms, workedP99Ms }: Felt): string =>
+  Number.isNaN(workedP99Ms) ? '?' : `${workedP50Ms.toFixed(1)}/${workedP99Ms.toFixed(1)} ms`;
 
 const pair = ({ p50Ms, p99Ms }: Felt): string => `${p50Ms.toFixed(1)}/${p99Ms.toFixed(1)} ms`;
 
@@ -58,7 +73,10 @@ function cellsOf({ name, gotIn, cpuMs, tookMs, blocks, alone, beside, elsewhere 
     pair(alone),
     pair(beside),
     pair(elsewhere),
-    `${times.toFixed(1)}${times > feltMax ? ' (more than 3)' : ''}`,
+    marked(times),
     own.toFixed(1),
+    worked(alone),
+    worked(beside),
+    marked(beside.workedP99Ms / alone.workedP99Ms),
   ];
 }

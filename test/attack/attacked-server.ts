@@ -118,6 +118,11 @@ export class AttackedServer {
     return this.process?.cpuMs ?? Number.NaN;
   }
 
+  /** Where the system tells how long its main thread has been on a processor. */
+  get schedstat(): string {
+    return this.process ? `/proc/${this.process.pid}/schedstat` : '';
+  }
+
   get megabytes(): number {
     return this.process?.megabytes ?? Number.NaN;
   }

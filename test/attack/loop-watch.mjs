@@ -11,14 +11,14 @@ const tickMs = 1;
 const longMs = 10;
 
 /**
- * A function that tells how many milliseconds of processor time this thread has used, and how long it has waited for a
+ * A function that tells how many milliseconds of processor time a thread has used, and how long it has waited for a
  * processor; NaN and 0 where the system does not tell. The system counts the time that was used at its ticks.
  */
-export function processorTime() {
+export function processorTime(path = '/proc/self/schedstat') {
   const bytes = Buffer.alloc(100);
   let file;
   try {
-    file = openSync('/proc/self/schedstat', 'r');
+    file = openSync(path, 'r');
   } catch {
     return () => ({ usedMs: Number.NaN, waitedMs: 0 });
   }

@@ -11,6 +11,9 @@ export interface Felt {
   readonly requests: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** How long the server worked while a request waited, in processor time; NaN where the system does not tell. */
+  readonly workedP50Ms: number;
+  readonly workedP99Ms: number;
   /** The longest that a probe waited for its answer. */
   readonly probeMaxMs: number;
   /** Answers that were refusals, or no answers. */
@@ -18,7 +21,10 @@ export interface Felt {
 }
 
 interface Told {
-  readonly took: readonly (readonly [client: string, ms: readonly number[]])[];
+  readonly took: readonly (readonly [
+    client: string,
+    requests: readonly (readonly [ms: number, workedMs: number])[],
+  ])[];
   readonly failures: readonly string[];
 }
 
@@ -42,7 +48,7 @@ export class Neighbour {
         : [{ name: 'the local door reads', url: server.url, path: '/api/v1/namespaces' }]),
     ];
     const worker = new Worker(join(import.meta.dirname, 'neighbour-thread.mjs'), {
-      workerData: { clients, pauseMs },
+      workerData: { clients, pauseMs, schedstat: server.schedstat },
     });
     await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
     return new Neighbour(worker);
@@ -56,13 +62,17 @@ export class Neighbour {
     this.worker.postMessage('stop');
     const { took, failures } = await told;
     await this.worker.terminate();
-    const sorted = took.flatMap(([, ms]) => ms).sort((a, b) => a - b);
-    const at = (part: number): number => sorted[Math.floor(sorted.length * part)] ?? 0;
+    const all = took.flatMap(([, requests]) => requests);
+    const ascending = (list: readonly number[]): number[] => [...list].sort((a, b) => a - b);
+    const [ms, workedMs] = [ascending(all.map(([one]) => one)), ascending(all.map(([, one]) => one))];
+    const at = (list: readonly number[], part: number): number => list[Math.floor(list.length * part)] ?? 0;
     return {
-      requests: sorted.length,
-      p50Ms: at(0.5),
-      p99Ms: at(0.99),
-      probeMaxMs: Math.max(0, ...(new Map(took).get(probe) ?? [])),
+      requests: all.length,
+      p50Ms: at(ms, 0.5),
+      p99Ms: at(ms, 0.99),
+      workedP50Ms: at(workedMs, 0.5),
+      workedP99Ms: at(workedMs, 0.99),
+      probeMaxMs: Math.max(0, ...(new Map(took).get(probe) ?? []).map(([one]) => one)),
       failures,
     };
   }
