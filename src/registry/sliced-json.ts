@@ -1,6 +1,6 @@
 /** JSON that others have sent, as it is read everywhere: at once when it is short, in turns with other work when it is long. */
 import { countKeys, type Duplicate, findDuplicates, readJson } from '../api/text/json.ts';
-import { readLongJson } from '../api/text/long-json.ts';
+import { type KeyBound, readLongJson } from '../api/text/long-json.ts';
 import { givenInSlices } from '../time-slices.ts';
 
 /** Shorter text takes a small part of a turn of the event loop. */
@@ -12,9 +12,12 @@ export interface SentJson {
   readonly duplicates: readonly Duplicate[];
 }
 
-/** Throws, or rejects with, a JsonError. */
-export function readSentJson(bytes: Buffer): SentJson | Promise<SentJson> {
-  if (bytes.length > longBytes) return givenInSlices(readLongJson(bytes));
+/**
+ * Throws, or rejects with, a JsonError.
+ * @param bound of an object in a long text, of which only so much will be looked at
+ */
+export function readSentJson(bytes: Buffer, bound?: KeyBound): SentJson | Promise<SentJson> {
+  if (bytes.length > longBytes) return givenInSlices(readLongJson(bytes, bound));
   const { value, keyCount, text } = readJson(bytes);
   return { value, duplicates: countKeys(value) === keyCount ? [] : findDuplicates(text) };
 }

@@ -103,3 +103,15 @@ function textOf(value: unknown, space: string): string {
   const members = value.pairs.map(([key, inner]) => `"${key}"${space}:${space}${textOf(inner, space)}`);
   return `{${space}${members.join(`${space},${space}`)}${space}}`;
 }
+
+test('of an object with a bound only so many members are kept, also where it is in others', () => {
+  const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`key-${i}`, 'v']));
+  const text = JSON.stringify({ response: { allowed: true, annotations: many, others: many } });
+  const work = readLongJson(Buffer.from(text), { name: 'annotations', max: 1_000 });
+  let step = work.next();
+  while (!step.done) step = work.next();
+  const { response } = (step.value as LongDocument).value as { response: Record<string, object> };
+  expect(Object.keys(response)).toEqual(['allowed', 'annotations', 'others']);
+  expect(Object.keys(response['annotations']!)).toEqual(Object.keys(many).slice(0, 1_000));
+  expect(response['others']).toEqual(many);
+});

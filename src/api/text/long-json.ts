@@ -19,6 +19,9 @@ import { type JsonObject, setKey } from './object.ts';
 /** Length of a piece that is read at once; a single text or number may be longer. */
 export const pieceChars = 32_768;
 
+/** Characters around the key of an object that has a bound: quotes, a colon, blanks. */
+const keyBlanksMax = 1_000;
+
 /** Steps of a turn of the event loop that a character takes at most, where members are short. */
 const charSteps = 4;
 
@@ -34,6 +37,14 @@ interface Open {
   value: unknown[] | JsonObject | undefined;
   /** Whether the member that is being read is in the value already: it was long itself. */
   isMemberIn: boolean;
+  /** Members that are still taken; the others are read and dropped. */
+  left: number;
+}
+
+/** An object of which so many members are kept: to list its keys takes as long as it has, in one turn. */
+export interface KeyBound {
+  readonly name: string;
+  readonly max: number;
 }
 
 export interface LongDocument {
@@ -43,10 +54,10 @@ export interface LongDocument {
 }
 
 /** Reads a text, and yields how many steps that took since. Throws as `readJson` does. */
-export function* readLongJson(bytes: Buffer): Generator<number, LongDocument> {
+export function* readLongJson(bytes: Buffer, bound?: KeyBound): Generator<number, LongDocument> {
   if (!isUtf8(bytes)) throw new JsonError('invalid UTF-8');
   const text = bytes.toString('utf8');
-  const reader = new LongReader(text);
+  const reader = new LongReader(text, bound);
   try {
     const value = yield* reader.read();
     return { value, duplicates: reader.hasRepeated ? yield* duplicatesIn(text) : [] };
@@ -69,7 +80,10 @@ class LongReader {
   /** Behind the outermost list or object, when that was long. */
   #end: number | undefined;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly bound: KeyBound | undefined,
+  ) {}
 
   *read(): Generator<number, unknown> {
     const { text } = this;
@@ -105,7 +119,20 @@ class LongReader {
   #begin(at: number): void {
     if (this.#open.length >= depthMax) throw new JsonError('exceeded max depth');
     const isObject = this.text.charCodeAt(at) === 0x7b;
-    this.#open.push({ at, isObject, member: at + 1, pending: at + 1, value: undefined, isMemberIn: false });
+    const left = isObject ? this.#boundAt(at) : Number.POSITIVE_INFINITY;
+    const place = { member: at + 1, pending: at + 1 };
+    this.#open.push({ at, isObject, ...place, value: undefined, isMemberIn: false, left });
+  }
+
+  /** How many members the object at a place may have. */
+  #boundAt(at: number): number {
+    const around = this.#open.at(-1);
+    const { bound } = this;
+    if (!bound || !around?.isObject || at - around.member > bound.name.length + keyBlanksMax)
+      return Number.POSITIVE_INFINITY;
+    return this.text.slice(around.member, at).includes(`"${bound.name}"`)
+      ? bound.max
+      : Number.POSITIVE_INFINITY;
   }
 
   #comma(at: number): void {
@@ -156,7 +183,7 @@ class LongReader {
     if (open.isObject) {
       const part = this.#piece(`{${pending}}`) as JsonObject;
       const whole = (open.value ??= {}) as JsonObject;
-      for (const key of Object.keys(part)) this.#set(whole, key, part[key]);
+      for (const key of Object.keys(part)) if (open.left-- > 0) this.#set(whole, key, part[key]);
     } else {
       const whole = (open.value ??= []) as unknown[];
       for (const item of this.#piece(`[${pending}]`) as unknown[]) whole.push(item);

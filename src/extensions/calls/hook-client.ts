@@ -74,13 +74,17 @@ function hookPlace({ url, service, caBundle = '' }: WebhookClientConfig, query: 
 const typeMeta =
   'value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
+/** Annotations of an answer that are read: further ones are dropped before they are looked at (`webhooks/review.ts`). */
+export const annotationsMax = 1_000;
+const annotationBound = { name: 'auditAnnotations', max: annotationsMax };
+
 async function reviewOf(answer: HookAnswer): Promise<JsonObject> {
   const { code, body } = answer;
   // A body that is not JSON is treated as text, because Kubernetes would read it as YAML.
   let value: unknown = body.toString('latin1');
   let problem: string | undefined;
   try {
-    ({ value } = await readSentJson(body));
+    ({ value } = await readSentJson(body, annotationBound));
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     if (body[0] === brace) problem = error.message;

@@ -4,8 +4,9 @@
  */
 import { expect, it } from 'vitest';
 import type { AdmissionResponse } from '../../api/generated/types.ts';
+import { annotationsMax } from '../calls/hook-client.ts';
 import type { Hook } from './hook.ts';
-import { annotationsMax, refusal, responseOf, warningsMax } from './review.ts';
+import { refusal, responseOf, warningsMax } from './review.ts';
 
 it('takes the first warnings and annotations of an answer', () => {
   const warnings = Array.from({ length: 500 }, (_, i) => (i < warningsMax ? String(i) : i));

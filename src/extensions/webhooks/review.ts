@@ -3,6 +3,7 @@ import { type StatusDetails, StatusError } from '../../api/errors/errors.ts';
 import type { AdmissionResponse, AdmissionReview } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { isJsonObject, type JsonObject, setKey } from '../../api/text/object.ts';
+import { annotationsMax } from '../calls/hook-client.ts';
 import { readReview, typeProblem } from '../calls/review-answer.ts';
 import { requestOptions, requestParts } from '../writes/admission-request.ts';
 import type { AskedWrite } from '../writes/asked-write.ts';
@@ -41,7 +42,6 @@ export function reviewText(write: AskedWrite, version: Kind, hook: Hook, uid: st
  * an answer has room for some hundred thousand.
  */
 export const warningsMax = 100;
-export const annotationsMax = 1_000;
 
 function withFewer({ response }: JsonObject): void {
   if (!isJsonObject(response)) return;

@@ -6,6 +6,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TurnQueue } from '../../turn-queue.ts';
 import { LineEncoder, type LogStream, StampClock } from './cri-log.ts';
 
 /** A log file is rotated at this size. One chunk of output may exceed it. */
@@ -19,6 +20,9 @@ const queuedBytesMax = 1024 * 1024;
  * not occupy the agent.
  */
 const bytesPerSecondMax = 16 * 1024 * 1024;
+/** Output that is made into lines in one turn of the event loop: short lines take longer than long ones. */
+const turnBytesMax = 64 * 1024;
+const turns = new TurnQueue(1);
 /** Minimum interval between reports of disk errors. */
 const complaintMs = 10_000;
 
@@ -93,11 +97,22 @@ export class LogWriter implements LogSource {
   /** Adds output. If it returns a promise, the source must wait for it before it passes more (back-pressure). */
   write(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     if (this.#ending) return undefined;
+    if (chunk.length > turnBytesMax) return this.#writeInTurns(stream, chunk);
     const lines = this.#encoders[stream].encode(chunk, this.#clock.next());
     this.#put(lines);
     const waitMs = this.#overspent(lines.length);
     if (waitMs <= 0 && this.#queuedBytes <= queuedBytesMax) return undefined;
     return this.#room(waitMs);
+  }
+
+  async #writeInTurns(stream: LogStream, chunk: Buffer): Promise<void> {
+    // Its memory may be used again before its turn.
+    const rest = Buffer.from(chunk.subarray(turnBytesMax));
+    await this.write(stream, chunk.subarray(0, turnBytesMax));
+    for (let at = 0; at < rest.length; at += turnBytesMax) {
+      await turns.next();
+      await this.write(stream, rest.subarray(at, at + turnBytesMax));
+    }
   }
 
   /** Writes the rest and closes the file. Readers that follow the log end. */

@@ -58,8 +58,9 @@ describe('rounds', () => {
     for (const watcher of crowd(40, slow)) rounds.add(watcher);
     rounds.announce(0);
     await turn();
+    // Events of some 100 kB take a millisecond each: five watchers, not sixteen, before others have their turn.
     expect(looks).toBeGreaterThan(0);
-    expect(looks).toBeLessThan(20);
+    expect(looks).toBeLessThan(6);
     for (let i = 0; i < 10; i++) await turn();
     expect(looks).toBe(40);
   });

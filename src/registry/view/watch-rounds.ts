@@ -15,8 +15,8 @@ export const isToldInRounds = ({ patient }: Watcher): boolean => patient && opti
 /** How many watchers are notified in one event loop tick, and how long; the others come in the next. */
 const turnMax = 512;
 const turnMaxMs = 4;
-/** Watchers between two looks at the clock. */
-const stride = 16;
+/** Watchers between two looks at the clock: fewer where each takes long, because its events do. */
+const strideMax = 16;
 
 export class WatchRounds {
   readonly #watchers = new Set<Watcher>();
@@ -71,8 +71,14 @@ export class WatchRounds {
       this.#from = this.#nextFrom;
       this.#nextFrom = Number.POSITIVE_INFINITY;
     }
-    const endMs = this.nowMs() + turnMaxMs;
-    for (let i = 1; i <= turnMax && (i % stride !== 0 || this.nowMs() < endMs); i++) {
+    const begunMs = this.nowMs();
+    let look = 1;
+    for (let i = 0; i < turnMax; i++) {
+      if (i === look) {
+        const tookMs = this.nowMs() - begunMs;
+        if (tookMs >= turnMaxMs) break;
+        look += Math.max(1, Math.min(strideMax, Math.floor(((turnMaxMs - tookMs) * i) / tookMs)));
+      }
       const { value, done } = this.#left.next();
       if (done) {
         this.#left = undefined;

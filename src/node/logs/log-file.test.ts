@@ -1,0 +1,35 @@
+/** Proves that much output at once is made into lines a part at a time, and that none of it is lost or mixed. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { LogWriter } from './log-file.ts';
+
+it('shares turns of the event loop with others, and copies what waits', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'wherry-log-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const onError = (error: Error): void => expect.fail(error.message);
+  const writer = new LogWriter(folder, 0, { now: () => 0, onError });
+  await writer.open();
+  const lines = Array.from({ length: 60_000 }, (_, i) => `line ${i}`);
+  const chunk = Buffer.from(`${lines.join('\n')}\n`);
+  let turns = 0;
+  const count = (): void => {
+    turns++;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const written = writer.write('stdout', chunk);
+  // Its reader reads into the same memory again.
+  chunk.fill('x');
+  await written;
+  clearImmediate(counting);
+  expect(turns).toBeGreaterThan(7);
+  await writer.end();
+  const text = await readFile(join(folder, '0.log'), 'utf8');
+  const found = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.slice(line.indexOf(' F ') + 3));
+  expect(found).toEqual(lines);
+});
