@@ -19,10 +19,15 @@ it('shares turns of the event loop with others, and copies what waits', async ()
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  const written = writer.write('stdout', chunk);
-  // Its reader reads into the same memory again.
-  chunk.fill('x');
-  await written;
+  // As a pipe is read: what the writer takes at once is followed by more.
+  const piece = Buffer.alloc(64 * 1024);
+  for (let at = 0; at < chunk.length; at += piece.length) {
+    const length = chunk.copy(piece, 0, at);
+    const written = writer.write('stdout', piece.subarray(0, length));
+    // Its reader reads into the same memory again.
+    piece.fill('x');
+    await written;
+  }
   clearImmediate(counting);
   expect(turns).toBeGreaterThan(7);
   await writer.end();

@@ -20,9 +20,22 @@ const queuedBytesMax = 1024 * 1024;
  * not occupy the agent.
  */
 const bytesPerSecondMax = 16 * 1024 * 1024;
-/** Output that is made into lines in one turn of the event loop: short lines take longer than long ones. */
+/** Output of all containers that is made into lines in one turn of the event loop: short lines take longer than long ones. */
 const turnBytesMax = 64 * 1024;
 const turns = new TurnQueue(1);
+let turnBytesLeft = turnBytesMax;
+
+/** How many of these bytes may be made into lines in this turn. */
+function shareOfTurn(bytes: number): number {
+  if (turnBytesLeft === turnBytesMax)
+    setImmediate(() => {
+      turnBytesLeft = turnBytesMax;
+    });
+  const share = Math.min(turnBytesLeft, bytes);
+  turnBytesLeft -= share;
+  return share;
+}
+
 /** Minimum interval between reports of disk errors. */
 const complaintMs = 10_000;
 
@@ -97,7 +110,11 @@ export class LogWriter implements LogSource {
   /** Adds output. If it returns a promise, the source must wait for it before it passes more (back-pressure). */
   write(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     if (this.#ending) return undefined;
-    if (chunk.length > turnBytesMax) return this.#writeInTurns(stream, chunk);
+    const share = shareOfTurn(chunk.length);
+    return share < chunk.length ? this.#writeInTurns(stream, chunk, share) : this.#write(stream, chunk);
+  }
+
+  #write(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     const lines = this.#encoders[stream].encode(chunk, this.#clock.next());
     this.#put(lines);
     const waitMs = this.#overspent(lines.length);
@@ -105,13 +122,16 @@ export class LogWriter implements LogSource {
     return this.#room(waitMs);
   }
 
-  async #writeInTurns(stream: LogStream, chunk: Buffer): Promise<void> {
+  /** @param share bytes that are written now */
+  async #writeInTurns(stream: LogStream, chunk: Buffer, share: number): Promise<void> {
     // Its memory may be used again before its turn.
-    const rest = Buffer.from(chunk.subarray(turnBytesMax));
-    await this.write(stream, chunk.subarray(0, turnBytesMax));
-    for (let at = 0; at < rest.length; at += turnBytesMax) {
+    const rest = Buffer.from(chunk.subarray(share));
+    if (share > 0) await this.#write(stream, chunk.subarray(0, share));
+    for (let at = 0; at < rest.length; ) {
       await turns.next();
-      await this.write(stream, rest.subarray(at, at + turnBytesMax));
+      const now = shareOfTurn(rest.length - at);
+      if (now > 0) await this.#write(stream, rest.subarray(at, at + now));
+      at += now;
     }
   }
 

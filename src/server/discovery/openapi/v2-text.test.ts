@@ -36,6 +36,28 @@ async function compared(): Promise<ApiDocument> {
   return joined;
 }
 
+it('works out few operations in one turn of the event loop', async () => {
+  let turn = 0;
+  const count = (): void => {
+    turn++;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  const perTurn = new Map<number, number>();
+  const counted = (apiVersion: string): Operation[] => {
+    const found = operationsOf(discovery, kinds, apiVersion);
+    perTurn.set(turn, (perTurn.get(turn) ?? 0) + found.length);
+    return found;
+  };
+  await new TextV2(kinds, counted, undefined, 0).document(discovery.served(), descriptions);
+  clearImmediate(counting);
+  const counts = [...perTurn.values()];
+  const all = counts.reduce((sum, one) => sum + one, 0);
+  // The core group alone has a third of them.
+  expect(Math.max(...counts)).toBeLessThan(all / 2);
+  expect(counts.length).toBeGreaterThan(4);
+});
+
 it('is the same, and describes only versions that have changed', async () => {
   const first = await compared();
   expect(described).toEqual(discovery.served());

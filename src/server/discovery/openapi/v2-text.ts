@@ -14,7 +14,7 @@ import type { KindTable } from '../../../api/kinds/kinds.ts';
 import type { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Model } from '../../../api/model/model.ts';
 import { jsonText } from '../../../api/text/json-text.ts';
-import { givenInSlices } from '../../../time-slices.ts';
+import { computed, givenInSlices, turnToCompute } from '../../../time-slices.ts';
 import { ApiDocument, longBytes } from '../../http/document.ts';
 import { compressedBlocks, gzipEnd, gzipHead, storedBlock } from '../../http/gzip-blocks.ts';
 import { VersionCache } from '../version-cache.ts';
@@ -27,6 +27,9 @@ import { frameV2, parameterV2, pathsV2 } from './v2.ts';
 /** Bytes that are hashed between two pauses, and about how many steps that takes. */
 const hashedBytes = 512 * 1024;
 const hashedSteps = 25_000;
+
+/** Steps that it takes to work out what an operation is. */
+const operationSteps = 1_000;
 
 /** A part of the document that stays the same from one document to the next. */
 interface Piece {
@@ -81,12 +84,16 @@ export class TextV2 {
     apiVersions: readonly string[],
     descriptions: Descriptions,
   ): Promise<ApiDocument | undefined> {
-    // What is described is read at once: the table of kinds may change while the texts are made.
-    const all = apiVersions.map((apiVersion) => {
+    // What is described of a version is read at once: the table of kinds may change while the texts are made.
+    const all: { apiVersion: string; kept: Kept }[] = [];
+    for (const apiVersion of apiVersions) {
       const kept = this.#versions.get(apiVersion, () => ({}))!;
-      if (!kept.text) kept.operations ??= this.operationsOf(apiVersion);
-      return { apiVersion, kept };
-    });
+      all.push({ apiVersion, kept });
+      if (kept.text || kept.operations) continue;
+      kept.operations = this.operationsOf(apiVersion);
+      computed(kept.operations.length * operationSteps);
+      await turnToCompute();
+    }
     const texts: VersionText[] = [];
     for (const { apiVersion, kept } of all) {
       if (!kept.text) {
