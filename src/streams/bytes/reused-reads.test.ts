@@ -1,7 +1,7 @@
 /** Proves that a buffer is reused only when all of it was given back, and that misuse is detected. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { optimized, poisonByte } from '../../switches.ts';
 import { giveBack, isLent, ReusedReads, reusingSocket } from './reused-reads.ts';
 
@@ -181,6 +181,46 @@ describe('a socket', () => {
     isOver = true;
     expect(Buffer.concat(kept).equals(sent)).toBe(true);
     expect(most).toBeLessThanOrEqual(512 * 1024 + smallBytes);
+  });
+
+  it.runIf(optimized)('reads of few of many connections in one turn, and of all in the end', async () => {
+    const { port } = server.address() as AddressInfo;
+    const sent = Buffer.alloc(2 * 1024 * 1024, 'lazy ');
+    const sockets: Socket[] = [];
+    for (let i = 0; i < 32; i++) {
+      const one = reusingSocket({ allowHalfOpen: true });
+      one.pause().connect(port, '127.0.0.1');
+      const [other] = (await once(server, 'connection')) as [Socket];
+      other.end(sent);
+      sockets.push(one);
+      onTestFinished(() => void one.destroy());
+    }
+    const ofTurn = new Set<Socket>();
+    const counts: number[] = [];
+    let isOver = false;
+    const turn = (): void => {
+      counts.push(ofTurn.size);
+      ofTurn.clear();
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const bytes = await Promise.all(
+      sockets.map(async (one) => {
+        let length = 0;
+        one.on('data', (piece: Buffer) => {
+          length += piece.length;
+          ofTurn.add(one);
+        });
+        one.resume();
+        await once(one, 'end');
+        return length;
+      }),
+    );
+    isOver = true;
+    expect(new Set(bytes)).toEqual(new Set([sent.length]));
+    // At first each reads once before it is known how much that is.
+    const read = counts.filter((count) => count > 0);
+    expect(read.reduce((sum, count) => sum + count, 0) / read.length).toBeLessThan(12);
   });
 
   it.runIf(optimized)('goes on after its turn when it was paused and resumed meanwhile', async () => {

@@ -28,6 +28,10 @@ const freeBytesMax = 1024 * 1024;
  * decrypting and parsing, is done in the same turn.
  */
 const turnBytesMax = 512 * 1024;
+/** The same in time, where what is done with the bytes takes long, such as reading many short headers. */
+const turnMaxMs = 3;
+/** Sockets that have waited and read on in one turn: each reads once before it is asked whether it may. */
+const resumedMax = 4;
 
 const memoryOf = Symbol('memory');
 
@@ -135,20 +139,39 @@ export function giveBack(piece: Buffer): void {
 export const isLent = (piece: Buffer): boolean => memoryUnder(piece) !== undefined;
 
 let turnBytes = 0;
-const waiting: Socket[] = [];
+let turnEndMs = 0;
+let isEndAwaited = false;
+/** The first has waited longest. */
+const waiting = new Set<Socket>();
 
 function endTurn(): void {
+  isEndAwaited = false;
   turnBytes = 0;
-  // One that was paused meanwhile goes on when it is resumed.
-  for (const socket of waiting.splice(0)) if (!socket.destroyed && !socket.isPaused()) socket._read(0);
+  let resumed = 0;
+  for (const socket of waiting) {
+    if (resumed === resumedMax) break;
+    waiting.delete(socket);
+    // One that was paused meanwhile goes on when it is resumed.
+    if (socket.destroyed || socket.isPaused()) continue;
+    socket._read(0);
+    resumed++;
+  }
+  if (waiting.size > 0) awaitEnd();
 }
 
-/** Whether a socket may read more in this turn. Otherwise it goes on in the next. */
+function awaitEnd(): void {
+  if (isEndAwaited) return;
+  isEndAwaited = true;
+  setImmediate(endTurn);
+}
+
+/** Whether a socket may read more in this turn. Otherwise it goes on in a later one. */
 function hasTurn(socket: Socket, bytes: number): boolean {
-  if (turnBytes === 0) setImmediate(endTurn);
+  if (turnBytes === 0) turnEndMs = performance.now() + turnMaxMs;
+  awaitEnd();
   turnBytes += bytes;
-  if (turnBytes < turnBytesMax) return true;
-  waiting.push(socket);
+  if (turnBytes < turnBytesMax && performance.now() < turnEndMs) return true;
+  waiting.add(socket);
   return false;
 }
 
