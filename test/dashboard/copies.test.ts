@@ -9,11 +9,63 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { OpenedDump } from '../../src/cluster/index.ts';
 import { describeWith } from '../support/tools.ts';
-import { ApiClient, cellsOf, useBrowser, useBuiltCluster } from './browser.ts';
+import { ApiClient, cellsOf, follow, useBrowser, useBuiltCluster } from './browser.ts';
 import { configMaps } from './workloads.ts';
 
 const load = createRequire(import.meta.url);
 const image = 'registry.example/shop/web:2';
+/** A dump is not checked as writes are, so it may hold this wherever there is text. */
+const evil = '<img src=x onerror="window.hacked = true"><script>window.hacked = true{{x}}';
+
+/** Objects of somebody who wants to run something in the browser of those who open the dump. */
+function hostileObjects(): object[] {
+  const metadata = {
+    ...{ name: evil, namespace: 'shop', uid: 'u-1' },
+    ...{ labels: { [evil]: evil }, annotations: { [evil]: evil }, finalizers: [evil] },
+    ownerReferences: [
+      { apiVersion: 'javascript:hacked()', kind: evil, name: evil, uid: 'u-9', controller: true },
+    ],
+  };
+  const spec = {
+    containers: [{ name: evil, image: evil, ports: [{ name: evil, containerPort: 80 }] }],
+    nodeName: evil,
+  };
+  const waiting = { waiting: { reason: evil, message: evil } };
+  const status = {
+    ...{ phase: evil, reason: evil, message: evil },
+    conditions: [{ type: evil, status: 'False', reason: evil, message: evil }],
+    containerStatuses: [
+      { name: evil, image: evil, imageID: evil, ready: false, restartCount: 1, state: waiting },
+    ],
+  };
+  const names = { plural: 'ships', singular: 'ship', kind: 'Ship', listKind: 'ShipList' };
+  const version = {
+    ...{ name: 'v1', served: true, storage: true },
+    schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    additionalPrinterColumns: [{ name: evil, type: 'string', description: evil, jsonPath: '.spec.x' }],
+  };
+  return [
+    { apiVersion: 'v1', kind: 'Pod', metadata, spec, status },
+    {
+      ...{ apiVersion: 'v1', kind: 'Event', type: 'Warning', reason: evil, message: evil },
+      metadata: { name: 'e', namespace: 'shop', uid: 'u-2' },
+      involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: evil, uid: 'u-1' },
+    },
+    {
+      ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+      metadata: { name: 'ships.example.com', uid: 'u-3' },
+      spec: { group: 'example.com', scope: 'Namespaced', names, versions: [version] },
+      status: {
+        acceptedNames: names,
+        conditions: ['NamesAccepted', 'Established'].map((type) => ({ type, status: 'True' })),
+      },
+    },
+    {
+      ...{ apiVersion: 'example.com/v1', kind: 'Ship', metadata: { ...metadata, uid: 'u-4' } },
+      spec: { x: evil, constructor: null, type: 'img', props: { src: 'x' } },
+    },
+  ];
+}
 
 describeWith('chromium')('copies and long histories', () => {
   let nowMs = Date.now() - 3 * 3_600_000;
@@ -32,7 +84,8 @@ describeWith('chromium')('copies and long histories', () => {
     const file = path.join(folder, 'incident.json');
     const metadata = { name: 'web', namespace: 'shop', uid: '1-2-3' };
     const spec = { containers: [{ name: 'web', image }] };
-    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata, spec }));
+    const items = [{ apiVersion: 'v1', kind: 'Pod', metadata, spec }, ...hostileObjects()];
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
     dump = await load('../../dist/index.cjs').openDump(file);
   });
   afterAll(async () => {
@@ -46,6 +99,25 @@ describeWith('chromium')('copies and long histories', () => {
     await strip.waitFor();
     expect(await strip.textContent()).toMatch(/This is a copy of the dump .*incident\.json: read-only/);
     await expect.poll(() => cellsOf(page, 1)).toContain('web');
+  });
+
+  it('takes what a hostile dump holds for text', async () => {
+    // A breach of the policy of the page, which would hold what slips through, fails the test.
+    const refused = /Failed to load resource/;
+    const page = await browser.open(`${dump.url}/ui/list/pods?ns=shop`, {}, refused);
+    for (const address of [
+      '/ui/list/pods?ns=shop',
+      '/ui/list/ships.example.com?ns=shop',
+      '/ui/list/events?ns=shop',
+      `/ui/object/pods/shop/${encodeURIComponent(evil)}`,
+      `/ui/object/ships.example.com/shop/${encodeURIComponent(evil)}?tab=yaml`,
+      '/ui/',
+    ]) {
+      await follow(page, address);
+      await page.locator('main').getByText('onerror').first().waitFor();
+      expect(await page.locator('img, main script, [href^="javascript"]').count()).toBe(0);
+    }
+    expect(await page.evaluate(() => (globalThis as any).hacked)).toBeUndefined();
   });
 
   it('offers nothing that would change what is read-only', async () => {
