@@ -6,7 +6,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { Memo } from '../memo.ts';
 import { type CertificateDetails, certificateDetails, pathLengthMax } from './certificate-details.ts';
-import { costlyKey } from './costly-key.ts';
+import { costlyKeyOf } from './costly-key.ts';
 import { DerReader, oidText } from './der-reader.ts';
 
 /** Maximum number of authorities between the certificate and a trusted one. */
@@ -84,7 +84,7 @@ export function verifyChain(question: ChainQuestion): Validity {
     for (const issuer of [...search.authorities, ...search.intermediates]) {
       if (seen.includes(issuer) || !certificate.checkIssued(issuer)) continue;
       // Before its signature is checked: that is what takes long.
-      const costly = costlyKey(issuer.publicKey);
+      const costly = costlyKeyOf(issuer);
       if (costly) {
         why = costly;
         continue;
@@ -131,7 +131,7 @@ function certificateProblem(
   if (unknown) return `the certificate has the critical extension ${unknown.oid}, which is not known here`;
   if (!hasStrongSignature(detail) && !authorities.includes(certificate))
     return 'the signature of the certificate is too weak';
-  const costly = costlyKey(certificate.publicKey);
+  const costly = costlyKeyOf(certificate);
   if (costly) return costly;
   const { asymmetricKeyDetails } = certificate.publicKey;
   if ((asymmetricKeyDetails?.modulusLength ?? rsaBitsMin) < rsaBitsMin)

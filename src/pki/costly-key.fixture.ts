@@ -31,3 +31,14 @@ ONfNCRZ7pBsK+4s9yz8T+fKZaU6oPRonOy+VmsF4iwbDfcbuY+6b4XPnJp1hz0dp
 gy+2gDF8aUb1dXVlT7rlaBu9kPObOhptJnJ5hDHp+2c=
 -----END PRIVATE KEY-----
 `;
+
+/** A certificate with a key of a type that does not exist: OpenSSL reads the certificate, and not its key. */
+export const unreadableCertificate: string = `-----BEGIN CERTIFICATE-----
+MIH8MIGiAgEBMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBnVucmVhZDAeFw0yNTAx
+MDEwMDAwMDBaFw00OTAxMDEwMDAwMDBaMBExDzANBgNVBAMMBnVucmVhZDBLMAYG
+BCoDBAUDQQAHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH
+BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHMAoGCCqGSM49BAMCA0kAMEYCIQD2BtAI
+z8KRi7AMbVUU8e0mtjvSrBLljzB0eDjgVm5euQIhAO+zt65+Pubx4aYAuMmSm9Je
+/BuLuCHcITxZae75EhQT
+-----END CERTIFICATE-----
+`;

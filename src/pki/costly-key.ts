@@ -1,5 +1,5 @@
 /** Public keys that are made to take long: nobody needs them, and Go, and so Kubernetes, refuses them. */
-import type { KeyObject } from 'node:crypto';
+import type { KeyObject, X509Certificate } from 'node:crypto';
 
 /** RSA keys have at most so many bits, as in Go's TLS. */
 const modulusBitsMax = 8_192;
@@ -7,6 +7,17 @@ const modulusBitsMax = 8_192;
 const exponentMax = 2n ** 31n - 1n;
 /** The curves of NIST that Go knows. */
 const curves: ReadonlySet<string> = new Set(['secp224r1', 'prime256v1', 'secp384r1', 'secp521r1']);
+
+/** What is wrong with the key of a certificate, which may be one that OpenSSL cannot read; undefined: nothing. */
+export function costlyKeyOf(certificate: X509Certificate): string | undefined {
+  let key: KeyObject;
+  try {
+    key = certificate.publicKey;
+  } catch {
+    return 'the key of the certificate cannot be read';
+  }
+  return costlyKey(key);
+}
 
 /** What is wrong with a key; undefined: nothing. */
 export function costlyKey({

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { beforeEach, expect, it } from 'vitest';
-import { costlyCertificate } from './costly-key.fixture.ts';
+import { costlyCertificate, unreadableCertificate } from './costly-key.fixture.ts';
 import { FlightPace } from './flight-pace.ts';
 
 const helloBytes = 300;
@@ -48,6 +48,13 @@ function fail(connection: Connection, bytes: number): void {
   connection.bytesRead += bytes;
   connection.destroy();
 }
+
+it('one with a key that cannot be read is costly, and ends nothing else', () => {
+  const { remotePort } = begin(here);
+  pace.finish(here, remotePort, new X509Certificate(unreadableCertificate));
+  expect(pace.waitMs(here)).toBe(10_000);
+  expect(freed).toEqual([here]);
+});
 
 it('an address may have many that do not get on', () => {
   const open = Array.from({ length: 100 }, () => begin(here));

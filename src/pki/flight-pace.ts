@@ -7,7 +7,7 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { costlyKey } from './costly-key.ts';
+import { costlyKeyOf } from './costly-key.ts';
 
 /** A handshake of an address that has sent a costly flight, and that does not get on, makes room for the next. */
 const stalledMs = 2_000;
@@ -112,6 +112,6 @@ export class FlightPace {
 function isCostly(leaf: X509Certificate): boolean {
   let next: X509Certificate | undefined = leaf;
   for (let count = 0; next; next = next.issuerCertificate)
-    if (count++ > intermediatesMax || costlyKey(next.publicKey)) return true;
+    if (count++ > intermediatesMax || costlyKeyOf(next)) return true;
   return false;
 }
