@@ -29,18 +29,21 @@ it('debug tells every request, as text when that is asked for', async () => {
   );
 });
 
-it.each(isRelease ? ['json', 'text'] : ['json'])('a log that cannot be written as %s does not end the server', async (format) => {
-  const full = openSync('/dev/full', 'w');
-  const args = ['serve', '--in-memory', '--port', '0', '--log-level', 'debug', '--log-format', format];
-  const server = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'pipe', full] });
-  closeSync(full);
-  onTestFinished(() => void server.kill('SIGKILL'));
-  const [line] = await once(server.stdout!.setEncoding('utf8'), 'data');
-  const url = /http:\S+/.exec(line)![0];
-  for (let i = 0; i < 20; i++) expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  server.kill('SIGTERM');
-  expect(await once(server, 'exit')).toEqual([0, null]);
-});
+it.each(isRelease ? ['json', 'text'] : ['json'])(
+  'a log that cannot be written as %s does not end the server',
+  async (format) => {
+    const full = openSync('/dev/full', 'w');
+    const args = ['serve', '--in-memory', '--port', '0', '--log-level', 'debug', '--log-format', format];
+    const server = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'pipe', full] });
+    closeSync(full);
+    onTestFinished(() => void server.kill('SIGKILL'));
+    const [line] = await once(server.stdout!.setEncoding('utf8'), 'data');
+    const url = /http:\S+/.exec(line)![0];
+    for (let i = 0; i < 20; i++) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    server.kill('SIGTERM');
+    expect(await once(server, 'exit')).toEqual([0, null]);
+  },
+);
 
 it('the default tells nothing of it', async () => {
   expect(await linesOf()).toEqual([]);
