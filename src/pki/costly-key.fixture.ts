@@ -42,3 +42,14 @@ z8KRi7AMbVUU8e0mtjvSrBLljzB0eDjgVm5euQIhAO+zt65+Pubx4aYAuMmSm9Je
 /BuLuCHcITxZae75EhQT
 -----END CERTIFICATE-----
 `;
+
+/** A certificate that ends in the thirteenth month. */
+export const timelessCertificate: string = `-----BEGIN CERTIFICATE-----
+MIIBAzCBqgIBATAKBggqhkjOPQQDAjAOMQwwCgYDVQQDDANiYWQwHhcNMjUwMTAx
+MDAwMDAwWhcNOTkxMzk5OTk5OTk5WjAOMQwwCgYDVQQDDANiYWQwWTATBgcqhkjO
+PQIBBggqhkjOPQMBBwNCAAQZn8KvZEXkHwYUmmodxNav8voI4jsC+LxgKYlVaP5m
+pDpJ0RYoFoz0TDqBB/Ra6Ag6c3W1Pi3KUctWlKeeUgSbMAoGCCqGSM49BAMCA0gA
+MEUCICO9YkKV/9bypgOY62COCfmnlPJ/q4BkSAopsR2sKqfiAiEAzPVjGPFJjYPy
+fEN4FIqiQD49W4sqqaChLFT7snonIis=
+-----END CERTIFICATE-----
+`;

@@ -28,7 +28,9 @@ const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+
 
 function endOf(pem: string): number | undefined {
   try {
-    return Date.parse(new X509Certificate(pem).validTo);
+    const endMs = Date.parse(new X509Certificate(pem).validTo);
+    // OpenSSL reads a certificate whose end is no time.
+    return Number.isNaN(endMs) ? undefined : endMs;
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { makeAuthority } from '../../pki/authority.ts';
+import { timelessCertificate } from '../../pki/costly-key.fixture.ts';
 import { secretFindings } from './certificate-findings.ts';
 import {
   apiServiceFindings,
@@ -343,6 +344,9 @@ describe('other kinds', () => {
     ]);
     expect(found[0]!.untilMs).toBe(endMs);
     expect(secretFindings({ metadata, type: 'kubernetes.io/tls', data: { 'tls.crt': 'x' } })).toEqual([]);
+    // Its end is the thirteenth month: everybody's list of problems failed by it.
+    const timeless = { 'tls.crt': Buffer.from(timelessCertificate).toString('base64') };
+    expect(secretFindings({ metadata, type: 'kubernetes.io/tls', data: timeless })).toEqual([]);
     expect(secretFindings({ metadata, type: 'Opaque', data })).toEqual([]);
   });
 
