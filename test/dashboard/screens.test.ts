@@ -76,6 +76,7 @@ const spilt = (rows: any[]): string[] =>
     const { top, bottom } = row.getBoundingClientRect();
     return [...row.querySelectorAll('td:not(.pick)')]
       .filter((cell) => {
+        if (!cell.checkVisibility()) return false;
         const box = cell.getBoundingClientRect();
         const isOutside = box.top < top - 1 || box.bottom > bottom + 1;
         return isOutside || (cell.matches('.first') && cell.scrollWidth > cell.clientWidth);
