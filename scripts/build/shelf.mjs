@@ -13,6 +13,8 @@ import { compressed } from './tables.mjs';
 
 /** The modules that `import()` takes from the shelf, each with all that the bundle does not need without it. */
 const shelved = [
+  'access/authentication/configured-issuers',
+  'access/authentication/token-webhook',
   'cli/completion',
   'cli/dump-summary',
   'cli/import-summary',
@@ -25,6 +27,7 @@ const shelved = [
   'cluster/past/past-objects',
   'cluster/recorder',
   'cluster/store/backup',
+  'cluster/store/snapshot-pages',
   'envtest/assets',
   'node/runtime/cri/cri-api',
   'node/runtime/cri/cri-calls',
