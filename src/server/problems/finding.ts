@@ -35,7 +35,7 @@ export interface Finding {
   readonly followsFromPods?: boolean;
 }
 
-export interface EventChoice {
+interface EventChoice {
   /** How their messages begin. */
   readonly begins?: RegExp;
   /** Other events than warnings, too. */
