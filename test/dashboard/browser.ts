@@ -95,7 +95,7 @@ export function useBrowser() {
       page.on('console', (message) => {
         const text = message.text();
         if (message.type() === 'error' && !ofMachine.test(text) && !expected?.test(text))
-          complaints.push(text);
+          complaints.push(`${text} ${message.location().url}`);
       });
       let isBroken = false;
       const note = (problem: string): boolean => {

@@ -3,6 +3,7 @@
  * secrets, sees nothing that the dashboard stores, and installs no service worker.
  */
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -47,6 +48,10 @@ const target = createServer((request, response) => {
   else response.writeHead(200, { ...headers, 'Content-Type': 'text/html' }).end(page);
 });
 
+/** Whether a server of another test has a door at this port of another address: nothing is proxied to such a port. */
+const isDoorElsewhere = (port: number): boolean =>
+  existsSync('/proc/net/unix') && readFileSync('/proc/net/unix', 'latin1').includes(` @wherry/door/${port}/`);
+
 describe.skipIf(!address /* pods are dialled at addresses other than loopback only */)(
   'a proxied page',
   () => {
@@ -55,9 +60,11 @@ describe.skipIf(!address /* pods are dialled at addresses other than loopback on
     let port = 0;
 
     beforeAll(async () => {
-      target.listen(0, address);
-      await once(target, 'listening');
-      port = (target.address() as AddressInfo).port;
+      do {
+        target.close().listen(0, address);
+        await once(target, 'listening');
+        port = (target.address() as AddressInfo).port;
+      } while (isDoorElsewhere(port));
       const containers = [{ name: 'c', image: 'i', ports: [{ containerPort: port }] }];
       await built.client.post('/api/v1/namespaces/default/pods', {
         metadata: { name: 'hostile' },
@@ -76,7 +83,10 @@ describe.skipIf(!address /* pods are dialled at addresses other than loopback on
       ['of a pod', () => `/api/v1/namespaces/default/pods/hostile:${port}/proxy/`],
       ['by the path of Kubernetes 1.1', () => `/api/v1/proxy/namespaces/default/pods/hostile:${port}/`],
     ])('%s runs, and gets nothing', async (_what, path) => {
-      const opened = await browser.open(`${built.cluster.url}${path()}`, {}, /.*/);
+      const url = `${built.cluster.url}${path()}`;
+      // A refusal says why; the page alone would be waited for.
+      await expect.poll(async () => (await fetch(url)).text()).toBe(page);
+      const opened = await browser.open(url, {}, /.*/);
       await opened.waitForFunction("document.title.startsWith('{')");
       expect(JSON.parse(await opened.title())).toEqual({
         secrets: 'TypeError',

@@ -5,14 +5,26 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { LogWriter } from './log-file.ts';
 
-it('shares turns of the event loop with others, and copies what waits', async () => {
+const many = Array.from({ length: 60_000 }, (_, i) => `line ${i}`);
+
+/** A log in a folder of its own, and what its lines say. */
+async function openedLog() {
   const folder = await mkdtemp(join(tmpdir(), 'wherry-log-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const onError = (error: Error): void => expect.fail(error.message);
   const writer = new LogWriter(folder, 0, { now: () => 0, onError });
   await writer.open();
-  const lines = Array.from({ length: 60_000 }, (_, i) => `line ${i}`);
-  const chunk = Buffer.from(`${lines.join('\n')}\n`);
+  const read = async (): Promise<string[]> =>
+    (await readFile(join(folder, '0.log'), 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.slice(line.indexOf(' F ') + 3));
+  return { writer, read };
+}
+
+it('shares turns of the event loop with others, and copies what waits', async () => {
+  const { writer, read } = await openedLog();
+  const chunk = Buffer.from(`${many.join('\n')}\n`);
   let turns = 0;
   const count = (): void => {
     turns++;
@@ -31,10 +43,12 @@ it('shares turns of the event loop with others, and copies what waits', async ()
   clearImmediate(counting);
   expect(turns).toBeGreaterThan(7);
   await writer.end();
-  const text = await readFile(join(folder, '0.log'), 'utf8');
-  const found = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.slice(line.indexOf(' F ') + 3));
-  expect(found).toEqual(lines);
+  expect(await read()).toEqual(many);
+});
+
+it('ends after what waits for its turn', async () => {
+  const { writer, read } = await openedLog();
+  void writer.write('stdout', Buffer.from(`${many.join('\n')}\n`));
+  await writer.end();
+  expect(await read()).toEqual(many);
 });

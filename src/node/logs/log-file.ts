@@ -73,6 +73,8 @@ export class LogWriter implements LogSource {
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #flushing: Promise<void> | undefined;
+  /** Resolves when no output waits for its turn. */
+  #turning: Promise<unknown> = Promise.resolve();
   #handle: FileHandle | undefined;
   #made = 0;
   #ending = false;
@@ -111,7 +113,10 @@ export class LogWriter implements LogSource {
   write(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
     if (this.#ending) return undefined;
     const share = shareOfTurn(chunk.length);
-    return share < chunk.length ? this.#writeInTurns(stream, chunk, share) : this.#write(stream, chunk);
+    if (share === chunk.length) return this.#write(stream, chunk);
+    const written = this.#writeInTurns(stream, chunk, share);
+    this.#turning = Promise.all([this.#turning, written]);
+    return written;
   }
 
   #write(stream: LogStream, chunk: Buffer): Promise<void> | undefined {
@@ -139,6 +144,7 @@ export class LogWriter implements LogSource {
   async end(): Promise<void> {
     if (this.#ending) return this.#flushing;
     this.#ending = true;
+    await this.#turning;
     const time = this.#clock.next();
     for (const encoder of Object.values(this.#encoders)) this.#put(encoder.end(time));
     await this.#flushing;
