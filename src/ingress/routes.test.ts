@@ -1,5 +1,6 @@
 /** Routes: which ingress a request matches. Kubernetes' rules for hosts and paths, and hostile paths. */
 import { describe, expect, it } from 'vitest';
+import { turnsDuring } from '../../test/support/turns.ts';
 import type { HTTPIngressPath, Ingress } from '../api/generated/types.ts';
 import { Routes } from './routes.ts';
 import { isServed } from './served.ts';
@@ -139,14 +140,7 @@ describe('large ingresses', () => {
     const [old, young] = ['2020', '2021'].map((year) =>
       ingress('a', { rules: [rule('h.com', ...paths)] }, { creationTimestamp: `${year}-01-01T00:00:00Z` }),
     );
-    let turns = 0;
-    const count = (): void => {
-      turns++;
-      counting = setImmediate(count);
-    };
-    let counting = setImmediate(count);
-    const routes = await Routes.made([old!, young!]);
-    clearImmediate(counting);
+    const { turns, result: routes } = await turnsDuring(() => Routes.made([old!, young!]));
     expect(turns).toBeGreaterThan(20);
     expect(routes.problems).toHaveLength(25);
     expect(routes.find('h.com', '/p29999')?.ingress).toBe(old);

@@ -1,19 +1,12 @@
 /** Proves that long JSON is read in several turns of the event loop, and short JSON at once. */
 import { expect, it } from 'vitest';
+import { turnsDuring } from '../../test/support/turns.ts';
 import { readSentJson } from './sliced-json.ts';
 
 it('reads long text in turns', async () => {
   const value = Array.from({ length: 40_000 }, (_, i) => ({ manager: `m${i}`, fields: { [`f:${i}`]: {} } }));
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
   const text = JSON.stringify(value);
-  const read = await readSentJson(Buffer.from(text));
-  isOver = true;
+  const { turns, result: read } = await turnsDuring(() => readSentJson(Buffer.from(text)));
   expect(JSON.stringify(read.value) === text).toBe(true);
   expect(turns).toBeGreaterThan(3);
 });

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { turnsDuring } from '../../../test/support/turns.ts';
 import { LogWriter } from './log-file.ts';
 
 const many = Array.from({ length: 60_000 }, (_, i) => `line ${i}`);
@@ -25,22 +26,17 @@ async function openedLog() {
 it('shares turns of the event loop with others, and copies what waits', async () => {
   const { writer, read } = await openedLog();
   const chunk = Buffer.from(`${many.join('\n')}\n`);
-  let turns = 0;
-  const count = (): void => {
-    turns++;
-    counting = setImmediate(count);
-  };
-  let counting = setImmediate(count);
-  // As a pipe is read: what the writer takes at once is followed by more.
-  const piece = Buffer.alloc(64 * 1024);
-  for (let at = 0; at < chunk.length; at += piece.length) {
-    const length = chunk.copy(piece, 0, at);
-    const written = writer.write('stdout', piece.subarray(0, length));
-    // Its reader reads into the same memory again.
-    piece.fill('x');
-    await written;
-  }
-  clearImmediate(counting);
+  const { turns } = await turnsDuring(async () => {
+    // As a pipe is read: what the writer takes at once is followed by more.
+    const piece = Buffer.alloc(64 * 1024);
+    for (let at = 0; at < chunk.length; at += piece.length) {
+      const length = chunk.copy(piece, 0, at);
+      const written = writer.write('stdout', piece.subarray(0, length));
+      // Its reader reads into the same memory again.
+      piece.fill('x');
+      await written;
+    }
+  });
   expect(turns).toBeGreaterThan(7);
   await writer.end();
   expect(await read()).toEqual(many);

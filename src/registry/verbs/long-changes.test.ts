@@ -1,6 +1,7 @@
 /** Proves that a change of a long object leaves turns of the event loop to others between the passes over it. */
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
+import { turnsDuring } from '../../../test/support/turns.ts';
 import { KindTable } from '../../api/kinds/kinds.ts';
 import { MemoryEngine } from '../../store/memory.ts';
 import { VersionedStore } from '../../store/versioned.ts';
@@ -36,20 +37,6 @@ beforeAll(async () => {
   };
 });
 
-/** Turns of the event loop that others have meanwhile. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await work();
-  isOver = true;
-  return turns;
-}
-
 it.each([
   [
     'a strategic merge patch',
@@ -69,7 +56,7 @@ it.each([
     },
   ],
 ])('%s of a long object pauses after each pass', async (_name, passes, change) => {
-  const short = await turnsDuring(() => change('short'));
-  const long = await turnsDuring(() => change('long'));
+  const { turns: short } = await turnsDuring<unknown>(() => change('short'));
+  const { turns: long } = await turnsDuring<unknown>(() => change('long'));
   expect(long - short).toBeGreaterThanOrEqual(passes);
 });

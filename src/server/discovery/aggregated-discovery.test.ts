@@ -1,5 +1,6 @@
 /** Proves that what another server says of itself is looked at in turns, once, and listed where it is well-formed. */
 import { expect, it } from 'vitest';
+import { turnsDuring } from '../../../test/support/turns.ts';
 import type { RequestContext } from '../http/context.ts';
 import { AggregatedDiscovery } from './aggregated-discovery.ts';
 import type { Discovery } from './discovery.ts';
@@ -45,15 +46,8 @@ it('lists the many resources of another server, in turns and once', async () => 
     expect(await aggregated.answer(context as unknown as RequestContext)).toBe(true);
     return JSON.parse(Buffer.concat(body).toString());
   };
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  const { items } = await ask();
-  isOver = true;
+  const { turns, result } = await turnsDuring(ask);
+  const { items } = result;
   expect(items[0].versions[0].resources).toHaveLength(2_500);
   expect(turns).toBeGreaterThan(2);
   const before = looked;
