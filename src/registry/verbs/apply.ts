@@ -35,7 +35,7 @@ import { conversionProblem } from '../../api/patch/conversion-problem.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { fieldPaths, isEmptySet } from '../../api/values/field-set.ts';
 import { entryOf, identity, type Managed } from '../../api/values/managed-entry.ts';
-import { afterPass, givenInPasses } from '../../time-slices.ts';
+import { afterPass, givenInPasses, nextPass } from '../../time-slices.ts';
 import type { Expected } from '../input.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Target } from '../target.ts';
@@ -110,14 +110,14 @@ export async function apply(
   mayCreate: () => void | Promise<void>,
 ): Promise<{ entry: Entry; created: boolean }> {
   const { kind, namespace, name, part } = target;
+  const bytes = patch.bytes ?? 0;
   const behind = writing.registry.view.caughtUp();
   if (behind) await writing.registry.inTime(behind, request.deadlineMs);
   for (let tries = 1; ; tries++) {
     const exists = writing.registry.view.collection(kind).get(namespace, name) !== undefined;
     if (!exists && part !== 'main') throw notFound(kind, name);
-    await afterPass(patch.bytes ?? 0);
-    const body = readApply(kind, patch);
-    await afterPass(patch.bytes ?? 0);
+    const body = await nextPass(bytes, () => readApply(kind, patch));
+    await afterPass(bytes);
     try {
       if (exists)
         return { entry: await applyToStored(writing, request, target, patch, body), created: false };
@@ -138,13 +138,16 @@ function applyToStored(
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const change = (current: Entry): ApiObject | Promise<ApiObject> =>
-    givenInPasses(changing(current), Math.max(current.length, patch.bytes ?? 0));
-  const changing = function* (current: Entry): Generator<void, ApiObject> {
+  const change = (current: Entry): ApiObject | Promise<ApiObject> => {
+    const bytes = Math.max(current.length, patch.bytes ?? 0);
     const live = current.object(kind);
-    yield;
-    const merged = yield* mergedObject(writing, request, target, patch, body, live, current.managed);
-    return checked(merged, live);
+    return nextPass(bytes, () => {
+      const merging = mergedObject(writing, request, target, patch, body, live, current.managed);
+      const merged = givenInPasses(merging, bytes);
+      return merged instanceof Promise
+        ? merged.then((object) => checked(object, live))
+        : checked(merged, live);
+    });
   };
   const checked = (object: ApiObject, live: ApiObject): ApiObject => {
     settleNamespace(kind, object, namespace);

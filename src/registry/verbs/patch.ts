@@ -10,7 +10,7 @@ import { applyStrategicMerge } from '../../api/patch/strategic-merge.ts';
 import type { Duplicate } from '../../api/text/json.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, isJsonObject, withSortedKeys } from '../../api/text/object.ts';
-import { givenInPasses } from '../../time-slices.ts';
+import { nextPass } from '../../time-slices.ts';
 import { type Expected, type ReadOptions, readPatched } from '../input.ts';
 import type { Request } from '../request.ts';
 import type { Target } from '../target.ts';
@@ -56,25 +56,26 @@ function applyPatch(patch: Patch, model: Model, document: unknown): unknown {
 }
 
 /** Applies a patch and reads the result as an object of the kind. */
-export function patched(...patch: Parameters<typeof patching>): ApiObject {
-  const work = patching(...patch);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
-}
-
-/** The same; yields after each pass over the object. */
-function* patching(
+export function patched(
   patch: Patch,
   expected: Expected,
   document: unknown,
   options: ReadOptions,
-  /** The document once more, for errors that quote it; decoding changes custom objects. */
-  original = () => document,
-): Generator<void, ApiObject> {
+): ApiObject {
   const value = applyPatch(patch, expected.model, document);
-  yield;
+  return readResult(patch, expected, document, value, options, () => document);
+}
+
+/** Reads what a patch resulted in as an object of the kind. */
+function readResult(
+  patch: Patch,
+  expected: Expected,
+  document: unknown,
+  value: unknown,
+  options: ReadOptions,
+  /** The document once more, for errors that quote it; decoding changes custom objects. */
+  original: () => unknown,
+): ApiObject {
   const warnings: string[] = [];
   const { fieldValidation } = options;
   const extra = patch.operations && fieldValidation !== 'Ignore' ? extraKeys(patch.operations) : [];
@@ -120,26 +121,34 @@ export function patch(writing: Writing, request: Request, target: Target, change
   const { kind, namespace, name } = target;
   const touchesManaged = mayTouchManaged(change);
   const ofMetadata = isOfMetadata(change);
-  const edit = (current: Entry) => givenInPasses(editing(current), current.length);
-  const editing = function* (current: Entry): Generator<void, ApiObject> {
+  const edit = (current: Entry): ApiObject | Promise<ApiObject> => {
     // No deep copy is needed: patches copy what they change, and decoding copies the rest, except of custom objects.
     const isShared = !touchesManaged && kind === current.kind && !kind.custom;
     const document = isShared ? current.peek() : touchesManaged ? current.shown(kind) : current.object(kind);
     const { uid, resourceVersion } = document.metadata;
-    yield;
-    const object = yield* patching(change, kind, document, request, () => current.shown(kind));
-    yield;
-    kind.defaults?.(object);
-    checkName(object, name);
-    settleNamespace(kind, object, namespace);
-    if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
-      throw modified(kind, name);
-    if (object.metadata.uid && object.metadata.uid !== uid) {
-      const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
-      // Kubernetes reports the error twice for custom objects.
-      throw invalid(kind, name, kind.custom ? [error, error] : [error]);
-    }
-    return object;
+    const { length } = current;
+    const apply = () => {
+      const value = applyPatch(change, kind.model, document);
+      return nextPass(length, () => read(value));
+    };
+    const read = (value: unknown) => {
+      const object = readResult(change, kind, document, value, request, () => current.shown(kind));
+      return nextPass(length, () => settle(object));
+    };
+    const settle = (object: ApiObject): ApiObject => {
+      kind.defaults?.(object);
+      checkName(object, name);
+      settleNamespace(kind, object, namespace);
+      if (object.metadata.resourceVersion && object.metadata.resourceVersion !== resourceVersion)
+        throw modified(kind, name);
+      if (object.metadata.uid && object.metadata.uid !== uid) {
+        const error = invalidField('metadata.uid', object.metadata.uid, 'field is immutable');
+        // Kubernetes reports the error twice for custom objects.
+        throw invalid(kind, name, kind.custom ? [error, error] : [error]);
+      }
+      return object;
+    };
+    return nextPass(length, apply);
   };
   return modify(writing, request, target, edit, ofMetadata ? trackMetadata : trackUpdate);
 }
