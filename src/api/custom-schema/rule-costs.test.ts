@@ -43,6 +43,8 @@ function costsOf(schema: Schema): (Measured | string)[] {
   });
 }
 
+const bodyBytes = 3 * 1024 * 1024;
+
 describe('estimates', () => {
   it.each(recorded.map(({ schema, costs }) => [JSON.stringify(schema).slice(0, 80), schema, costs] as const))(
     'are those of Kubernetes: %s',
@@ -56,6 +58,16 @@ describe('estimates', () => {
   );
 });
 
+it('take one step for matches(text, pattern), whatever is matched, other than for text.matches(pattern)', () => {
+  const schema = (rule: string): Schema => ({ type: 'string', 'x-kubernetes-validations': [{ rule }] });
+  const pattern = `'^/(api/)?v[0-9]+$'`;
+  const [[, asFunction]] = costsOf(schema(`matches(url(self).getEscapedPath(), ${pattern})`)) as [Measured];
+  const [[, asMethod]] = costsOf(schema(`url(self).getEscapedPath().matches(${pattern})`)) as [Measured];
+  // The text is read by url(); it, the path and the match are a step each.
+  expect(asFunction).toBe(Math.ceil((bodyBytes - 2) / 10) + 3);
+  expect(asMethod).toBeNull();
+});
+
 /** A schema, the bytes its smallest value takes and the size of its largest one, by the rules in plain words. */
 interface Modelled {
   readonly schema: Schema;
@@ -64,8 +76,6 @@ interface Modelled {
   /** The model of each item or value. */
   readonly inner?: Modelled;
 }
-
-const bodyBytes = 3 * 1024 * 1024;
 
 const text: fc.Arbitrary<Modelled> = fc.oneof(
   fc.constant({ schema: { type: 'string' }, bytesMin: 2, sizeMax: bodyBytes - 2 }),
