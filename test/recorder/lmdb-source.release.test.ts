@@ -103,6 +103,6 @@ it('history, timeline and at find a server by its name and by a kubeconfig', asy
   ]) {
     expect(await run('history', 'configmaps/seen', ...way)).toContain('created');
     expect(await run('timeline', '--kinds', 'configmaps', ...way)).toContain('default/ConfigMap/seen');
-    expect(await run('at', '0s', 'get', 'configmaps', '-o', 'name', ...way)).toContain('configmaps/seen');
+    expect(await run('at', '0s', 'get', 'configmaps', '-o', 'name', ...way)).toContain('configmap/seen');
   }
 }, 120_000);
