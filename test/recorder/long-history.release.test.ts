@@ -2,7 +2,7 @@
  * Proves that a recording of a day, a million changes, is opened in bounded time and memory, and that questions about any
  * moment of it are answered.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -19,6 +19,12 @@ const perCommit = 500;
 const readyMaxMs = 60_000;
 const memoryMaxBytes = 1.2e9;
 useCommand();
+
+/** Processor time of all threads of a process. */
+const processorMs = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]))
+    .reduce((sum, ns) => sum + ns / 1e6, 0);
 
 it('a million changes are opened, and every moment can be asked for', async () => {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'wherry-long-'));
@@ -56,6 +62,7 @@ it('a million changes are opened, and every moment can be asked for', async () =
   while (!/ready at \S+, read-only\n/.test(child.stdout))
     await new Promise((resolve) => setTimeout(resolve, 50));
   const readyMs = performance.now() - begunMs;
+  const readyProcessorMs = processorMs(child.pid);
   const url = /ready at (\S+),/.exec(child.stdout)![1]!;
   const { oldest, newest } = await call(url, 'GET', '/wherry/history');
   expect(Number(newest)).toBe(last);
@@ -71,8 +78,9 @@ it('a million changes are opened, and every moment can be asked for', async () =
   const peakBytes = Number(/VmHWM:\s+(\d+)/.exec(status)![1]) * 1024;
   const privateBytes = Number(/RssAnon:\s+(\d+)/.exec(status)![1]) * 1024;
   console.log(
-    `${changes} changes: ready in ${Math.round(readyMs)} ms, ${Math.round(peakBytes / 1e6)} MB at most, ${Math.round(privateBytes / 1e6)} MB of its own`,
+    `${changes} changes: ready in ${Math.round(readyMs)} ms, ${Math.round(readyProcessorMs)} of a processor, ${Math.round(peakBytes / 1e6)} MB at most, ${Math.round(privateBytes / 1e6)} MB of its own`,
   );
-  expect(readyMs).toBeLessThan(readyMaxMs);
+  // Of a processor: a loaded machine takes longer.
+  expect(readyProcessorMs).toBeLessThan(readyMaxMs);
   expect(privateBytes).toBeLessThan(memoryMaxBytes);
 }, 600_000);

@@ -33,6 +33,12 @@ export interface CriEngine extends EngineContext {
 
 /** Timeout of making a sandbox, which may include pulling its image and calling network plugins. */
 const sandboxMs = 240_000;
+/**
+ * containerd, when it is busy, takes 0 for the process of a running sandbox for a moment (its issue 9160): a container
+ * made anew starts then.
+ */
+const isLostProcess = /\/proc\/0\/ns\//;
+const lostProcessTries = 3;
 
 export class CriPod extends EnginePod<CriEngine> {
   protected override get mountsImages(): boolean {
@@ -98,7 +104,7 @@ export class CriPod extends EnginePod<CriEngine> {
     return this.#sharesNetwork(pod) ? address : cni.connect(pod, sandbox);
   }
 
-  protected override async startRun(wanted: NewRun): Promise<CriContainer> {
+  protected override async startRun(wanted: NewRun, triesLeft = lostProcessTries): Promise<CriContainer> {
     const { api, owner, calls, onError, lowScores, logFolder, features } = this.engine;
     const { launch, facts, sandbox } = wanted;
     const { pod, mounts } = launch;
@@ -137,9 +143,10 @@ export class CriPod extends EnginePod<CriEngine> {
     } catch (error) {
       const { message } = error as Error;
       await calls.delete(id, false).catch(onError);
+      if (isLostProcess.test(message) && triesLeft > 0) return this.startRun(wanted, triesLeft - 1);
       if (lowScores && isScoreProblem.test(message)) {
         this.engine.lowScores = false;
-        return this.startRun(wanted);
+        return this.startRun(wanted, triesLeft);
       }
       throw startFailure(message);
     }
