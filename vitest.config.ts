@@ -23,11 +23,13 @@ import { findEtcds } from './scripts/etcds.mjs';
 import { findJest } from './scripts/jest.mjs';
 import { findKubectls } from './scripts/kubectls.mjs';
 
-const all: Record<string, string> = JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? findKubectls();
+const all: Record<string, string> =
+  JSON.parse(process.env.WHERRY_KUBECTLS ?? 'null') ?? (await findKubectls());
 
-const foundEtcds: Record<string, string> = JSON.parse(process.env.WHERRY_ETCDS ?? 'null') ?? findEtcds();
+const foundEtcds: Record<string, string> =
+  JSON.parse(process.env.WHERRY_ETCDS ?? 'null') ?? (await findEtcds());
 
-const jest: string = process.env.WHERRY_JEST ?? findJest() ?? '';
+const jest: string = process.env.WHERRY_JEST ?? (await findJest()) ?? '';
 
 /** Before a release everything runs, with every version of kubectl and of etcd: see scripts/test-release.mjs. */
 const isRelease = process.env.WHERRY_RELEASE === '1';

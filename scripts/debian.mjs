@@ -2,11 +2,11 @@
  * Programs for the tests from packages of Debian releases, downloaded into a private folder: nothing is installed, and
  * the system's package lists stay unchanged.
  */
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { finished } from './side-process.mjs';
 
-const cache = path.join(import.meta.dirname, '../node_modules/.cache');
+const cache = path.join(import.meta.dirname, '../.cache');
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const fetchMaxMs = 300_000;
 
@@ -35,9 +35,9 @@ export class DebianProgram {
   }
 
   /** Downloads it, unless it is there. Throws a sentence when it cannot be had. */
-  fetch(tell) {
+  async fetch(tell) {
     if (this.isThere) return;
-    const mirror = debianMirror();
+    const mirror = await debianMirror();
     tell(`Fetching ${this.program} ${this.version} for the tests…`);
     const { folder } = this;
     const inside = (name) => path.join(folder, name);
@@ -61,10 +61,10 @@ export class DebianProgram {
       'Acquire::Retries': '2',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-    run('apt-get', [...options, '-qq', 'update'], folder);
-    run('apt-get', [...options, '-qq', 'download', this.package], folder);
+    await run('apt-get', [...options, '-qq', 'update'], folder);
+    await run('apt-get', [...options, '-qq', 'download', this.package], folder);
     const file = readdirSync(folder).find((name) => name.endsWith('.deb'));
-    run('dpkg-deb', ['--extract', inside(file), inside('root')], folder);
+    await run('dpkg-deb', ['--extract', inside(file), inside('root')], folder);
     for (const name of ['lists', 'archives', file]) rmSync(inside(name), { recursive: true });
     if (this.versionOf(this.path) !== this.version)
       throw new Error(`the package ${this.package} of ${this.codename} does not hold it`);
@@ -72,11 +72,9 @@ export class DebianProgram {
 }
 
 /** The mirror that this machine uses for its own release: it has the other releases, too. */
-function debianMirror() {
+async function debianMirror() {
   const format = ['--format', '$(COMPONENT) $(RELEASE) $(REPO_URI)', 'Created-By: Packages'];
-  const { stdout, error } = spawnSync('apt-get', ['indextargets', '--no-release-info', ...format], {
-    encoding: 'utf8',
-  });
+  const { stdout, error } = await finished('apt-get', ['indextargets', '--no-release-info', ...format]);
   if (error) throw new Error('there is no apt-get here');
   if (!/^ID="?debian"?$/m.test(readFileSync('/etc/os-release', 'utf8')))
     throw new Error('it comes from packages of Debian, and this is another system');
@@ -86,10 +84,10 @@ function debianMirror() {
   return uri;
 }
 
-function run(command, args, cwd) {
-  const { status, error, stderr } = spawnSync(command, args, {
+async function run(command, args, cwd) {
+  const { status, error, stderr } = await finished(command, args, {
     cwd,
-    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
     timeout: fetchMaxMs,
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   });

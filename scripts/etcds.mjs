@@ -1,6 +1,6 @@
 /**
- * The versions of etcd for the tests: the one on the PATH, and a newer one that is downloaded from a Debian release
- * (debian.mjs). `WHERRY_ETCD=/path/to/etcd` names another, which is then the only one.
+ * The versions of etcd for the tests: the one on the PATH, and, before a release or without that one, a newer one that is
+ * downloaded from a Debian release (debian.mjs). `WHERRY_ETCD=/path/to/etcd` names another, which is then the only one.
  */
 import { spawnSync } from 'node:child_process';
 import { DebianProgram, onPath } from './debian.mjs';
@@ -9,9 +9,9 @@ const newer = { codename: 'trixie', version: '3.5', package: 'etcd-server' };
 
 /**
  * The programs by version, `{ '3.4': '/usr/bin/etcd', … }`, the one on the PATH first. With `tell`, the newer one is
- * downloaded if it is missing, and `tell` is called if it cannot be.
+ * downloaded if it is missing and the tests use it, and `tell` is called if it cannot be.
  */
-export function findEtcds(tell) {
+export async function findEtcds(tell) {
   const named = process.env.WHERRY_ETCD;
   if (named) {
     const version = versionOf(named);
@@ -24,8 +24,9 @@ export function findEtcds(tell) {
   if (version) found.set(version, installed);
   if (found.has(newer.version)) return Object.fromEntries(found);
   const program = new DebianProgram(newer, 'etcd', versionOf);
+  const isUsed = process.env.WHERRY_RELEASE === '1' || !found.size;
   try {
-    if (tell) program.fetch(tell);
+    if (tell && isUsed) await program.fetch(tell);
     if (program.isThere) found.set(newer.version, program.path);
   } catch (error) {
     tell(`etcd ${newer.version} could not be fetched, tests go without it: ${error.message}`);

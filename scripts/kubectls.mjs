@@ -18,34 +18,32 @@ const newest = { codename: 'forky', version: '1.36', package: 'kubectl' };
  * The programs by version, `{ '1.20': '/usr/bin/kubectl', … }`, the one on the PATH first. With `tell`,
  * missing ones are downloaded, and `tell` is called for those that could not be.
  */
-export function findKubectls(tell) {
+export async function findKubectls(tell) {
   const found = new Map();
   const installed = onPath('kubectl');
   const version = installed && versionOf(installed);
   if (version) found.set(version, installed);
-  for (const release of releases) {
-    if (found.has(release.version)) continue;
-    const program = new DebianProgram(release, 'kubectl', versionOf);
-    try {
-      if (tell) program.fetch(tell);
-      if (program.isThere) found.set(release.version, program.path);
-    } catch (error) {
-      tell(`kubectl ${release.version} could not be fetched, tests go without it: ${error.message}`);
-    }
-  }
+  const others = releases.filter((release) => !found.has(release.version));
+  const programs = await Promise.all(others.map((release) => programOf(release, tell)));
+  for (const [i, program] of programs.entries()) if (program) found.set(others[i].version, program);
   return Object.fromEntries(found);
 }
 
-/** The newest that a release of Debian has, downloaded if it is not there; undefined, and `tell` is called, if it cannot be. */
-export function newestKubectl(tell) {
-  const program = new DebianProgram(newest, 'kubectl', versionOf);
+async function programOf(release, tell) {
+  const program = new DebianProgram(release, 'kubectl', versionOf);
   try {
-    program.fetch(tell);
-    return { version: newest.version, program: program.path };
+    await (tell && program.fetch(tell));
+    return program.isThere ? program.path : undefined;
   } catch (error) {
-    tell(`kubectl ${newest.version} could not be fetched, tests go without it: ${error.message}`);
+    tell(`kubectl ${release.version} could not be fetched, tests go without it: ${error.message}`);
     return undefined;
   }
+}
+
+/** The newest that a release of Debian has, downloaded if it is not there; undefined, and `tell` is called, if it cannot be. */
+export async function newestKubectl(tell) {
+  const program = await programOf(newest, tell);
+  return program && { version: newest.version, program };
 }
 
 /** `1.20` for v1.20.2; undefined if it is not a kubectl. */

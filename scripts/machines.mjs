@@ -24,10 +24,10 @@ if (list) {
   process.exit();
 }
 if (!built) {
-  installPackages();
+  await installPackages();
   run(process.execPath, ['scripts/build.mjs'], 'the build failed');
 }
-const tools = built ? {} : prepareTools(machineTools);
+const tools = built ? {} : await prepareTools(machineTools);
 const rows = names.map(runUnder);
 for (const { name, line } of rows) tell(`${name}: ${line}`);
 process.exit(rows.every(({ passed }) => passed) ? 0 : 1);

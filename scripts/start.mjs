@@ -4,7 +4,7 @@ import path from 'node:path';
 import { installPackages, run } from './install.mjs';
 
 process.chdir(path.dirname(import.meta.dirname));
-installPackages();
+await installPackages();
 if (isStale()) run(process.execPath, ['scripts/build.mjs'], 'the build failed');
 const given = process.argv.slice(2);
 // A clone is tried out where it is, and leaves the files of its user alone, unless its arguments say where to keep what.

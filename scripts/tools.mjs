@@ -8,6 +8,7 @@ import { accessSync, constants } from 'node:fs';
 import { findEtcds } from './etcds.mjs';
 import { findJest } from './jest.mjs';
 import { findKubectls } from './kubectls.mjs';
+import { finished } from './side-process.mjs';
 
 const installed = (program) => ['sh', '-c', `PATH="$PATH:/usr/sbin:/sbin"; command -v ${program}`];
 
@@ -91,19 +92,21 @@ function engineObstacle() {
 export const tell = (message) => process.stderr.write(`${message}\n`);
 
 /**
- * Installs the tools, and returns the environment variables that tell the tests about them. If one is
+ * Installs the tools beside each other, and returns the environment variables that tell the tests about them. If one is
  * missing, the run fails under CI; elsewhere its tests are skipped. Any version of kubectl will do.
  */
 /** @param further tools that only the caller uses */
-export function prepareTools(further = {}) {
-  const kubectls = findKubectls(tell);
+export async function prepareTools(further = {}) {
+  const [jest, kubectls, [uninstalled, etcds]] = await Promise.all([
+    findJest(tell),
+    findKubectls(tell),
+    // Whether an etcd is fetched is known when the system's own is installed, or is not.
+    installTools(further).then(async (missing) => [missing, await findEtcds(tell)]),
+  ]);
   for (const [version, program] of Object.entries(kubectls))
     tell(`Tests talk to kubectl ${version}, ${program}`);
-  const uninstalled = installTools(further);
-  const etcds = findEtcds(tell);
   const missing = uninstalled.filter((tool) => tool !== 'etcd-server' || !Object.keys(etcds).length);
   if (!Object.keys(kubectls).length) missing.push('kubectl');
-  const jest = findJest(tell);
   if (!jest) missing.push('jest');
   for (const [version, program] of Object.entries(etcds)) tell(`Tests use etcd ${version}, ${program}`);
   if (missing.length) {
@@ -125,7 +128,7 @@ export function prepareTools(further = {}) {
 }
 
 /** Installs what it can; returns what is still missing. */
-function installTools(further) {
+async function installTools(further) {
   const obstacle = engineObstacle();
   if (obstacle) tell(`Tests with container engines and network namespaces are SKIPPED: ${obstacle}`);
   const isRelease = process.env.WHERRY_RELEASE === '1';
@@ -144,14 +147,14 @@ function installTools(further) {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     };
-    spawnSync('apt-get', ['update', '-qq'], quiet);
+    await finished('apt-get', ['update', '-qq'], quiet);
     // Apart, so that one that cannot be installed is not in the way of the rest.
     for (const group of [quickTools, clientTools, engineTools, releaseTools, further]) {
       const packages = wanted
         .filter((tool) => group[tool] && isMissing(tool))
         .map((tool) => tools[tool].package);
       if (packages.length)
-        spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], quiet);
+        await finished('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], quiet);
     }
   }
   return wanted.filter((tool) => !quickTools[tool] && isMissing(tool));

@@ -14,12 +14,12 @@ import { prepareTools, tell } from './tools.mjs';
 /** The oldest supported release of each major version. */
 const releases = { 20: '20.19', 22: '22.12', 24: '24.0' };
 
-const cache = path.join(import.meta.dirname, '../node_modules/.cache/wherry-node');
+const cache = path.join(import.meta.dirname, '../.cache/wherry-node');
 
 process.chdir(path.dirname(import.meta.dirname));
 const { versions, rest } = readOptions(process.argv.slice(2));
-installPackages();
-const environment = prepareTools();
+await installPackages();
+const environment = await prepareTools();
 const failed = versions.filter((version) => !passes(version));
 tell(failed.length ? `Tests fail on Node ${failed.join(', ')}` : `Tests pass on Node ${versions.join(', ')}`);
 process.exit(failed.length ? 1 : 0);

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 const version = '1.4.4';
 const cpu = ({ arm64: 'aarch64', x64: 'x64' } as Record<string, string>)[process.arch] ?? process.arch;
-const folder = path.join(import.meta.dirname, '../../node_modules/.cache/bun-musl', version);
+const folder = path.join(import.meta.dirname, '../../.cache/bun-musl', version);
 const bun = path.join(folder, 'package/bin/bun');
 const library = path.join(folder, 'libstdc++.so.6');
 

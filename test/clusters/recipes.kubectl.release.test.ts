@@ -265,7 +265,7 @@ describeWith('golang')('the recipe for Go', () => {
   });
 });
 
-const found = findDotnet();
+const found = await findDotnet();
 const noDotnet = typeof found === 'string' ? ` (left out: ${found})` : '';
 
 it.skipIf(noDotnet)(`the recipe for .NET is C#, against stand-ins${noDotnet}`, async () => {

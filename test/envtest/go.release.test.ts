@@ -8,7 +8,7 @@ import { assets, execute } from './harness.ts';
 const root = path.join(import.meta.dirname, '../..');
 const example = path.join(root, 'examples/go');
 /** Compiled packages are kept between runs. */
-const cache = path.join(root, 'node_modules/.cache/wherry-go');
+const cache = path.join(root, '.cache/wherry-go');
 
 describeWith('golang')('a suite in Go', () => {
   let folder: string;

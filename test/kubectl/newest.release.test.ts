@@ -4,7 +4,7 @@ import { newestKubectl } from '../../scripts/kubectls.mjs';
 import { kubectlOnMinor } from './minor.suite.ts';
 
 const said: string[] = [];
-const newest = newestKubectl((message: string) => said.push(message));
+const newest = await newestKubectl((message: string) => said.push(message));
 
 describe.skipIf(!newest)('the newest kubectl', () => {
   it('is there', () => {

@@ -18,10 +18,10 @@ export interface Dotnet {
 const only = (parent: string): string => path.join(parent, readdirSync(parent)[0]!);
 
 /** .NET on this machine; a sentence when it cannot be had. */
-export function findDotnet(): Dotnet | string {
-  let found: ReturnType<typeof fetchDotnet>;
+export async function findDotnet(): Promise<Dotnet | string> {
+  let found: Awaited<ReturnType<typeof fetchDotnet>>;
   try {
-    found = fetchDotnet(() => undefined);
+    found = await fetchDotnet(() => undefined);
   } catch (error) {
     return `there is no .NET: ${(error as Error).message}`;
   }

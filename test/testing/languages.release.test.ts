@@ -25,7 +25,7 @@ const execute = promisify(execFile);
 const env = {
   ...process.env,
   WHERRY: `${process.execPath} ${path.join(root, 'dist/cli.cjs')}`,
-  GOCACHE: path.join(root, 'node_modules/.cache/wherry-go'),
+  GOCACHE: path.join(root, '.cache/wherry-go'),
   CGO_ENABLED: '0',
   PYTHONDONTWRITEBYTECODE: '1',
 };
@@ -122,7 +122,7 @@ describe.skipIf(!hasJUnit)('the extension for JUnit', () => {
   });
 });
 
-const found = findDotnet();
+const found = await findDotnet();
 const noDotnet = typeof found === 'string' ? ` (left out: ${found})` : '';
 
 describe.skipIf(noDotnet)(`the fixture for xUnit${noDotnet}`, () => {
