@@ -103,6 +103,12 @@ describe('a parallel set', () => {
   });
 });
 
+it('makes few pods of a set that asks for very many', () => {
+  const [steps] = plan(2_000, 'new newx .', parallel);
+  expect(steps!.map(word).slice(0, 3)).toEqual(['recreate 1', '+2 update', '+3 update']);
+  expect(steps).toHaveLength(501);
+});
+
 describe('updates', () => {
   it.each<[string, string, StatefulSetSpec, number, string]>([
     ['stop at the partition', 'old old new', rolling(2), 2, ''],

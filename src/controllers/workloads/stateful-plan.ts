@@ -9,6 +9,9 @@ import type { StatefulSet, StatefulSetSpec } from '../../api/generated/types.ts'
 import { availableInMs, type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
 import { hasIdentity, revisionNameOf } from './stateful-identity.ts';
 
+/** Pods that are created in one pass; what it makes brings the next. A set may ask for two thousand million. */
+const creationsMax = 500;
+
 export type Step =
   /** Creates the pod of an ordinal, from the current revision or the one being replaced. */
   | { readonly do: 'create'; readonly ordinal: number; readonly from: 'current' | 'update' }
@@ -77,10 +80,13 @@ class StatefulPlan {
   /** Every ordinal gets a pod, and every pod its labels and claims. */
   readonly replicas = (): Found => {
     const steps: Step[] = [];
-    for (let ordinal = this.#start; ordinal < this.#end; ordinal++) {
+    let creations = 0;
+    for (let ordinal = this.#start; ordinal < this.#end && creations < creationsMax; ordinal++) {
       const pod = this.now.pods.get(ordinal);
-      if (!pod) steps.push({ do: 'create', ordinal, from: this.#sourceOf(ordinal) });
-      else if (isFinished(pod)) {
+      if (!pod) {
+        steps.push({ do: 'create', ordinal, from: this.#sourceOf(ordinal) });
+        creations++;
+      } else if (isFinished(pod)) {
         if (!pod.marked) steps.push({ do: 'recreate', ordinal, pod });
       } else if (!pod.marked && (this.#hasClaims || !hasIdentity(pod, ordinal)))
         steps.push({ do: 'keep', ordinal, pod, condemned: false });
