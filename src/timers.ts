@@ -22,10 +22,13 @@ export interface Timers {
   clear(timer: Timer | undefined): void;
 }
 
+/** Node's longest; a longer one would fire at once. */
+export const timerMaxMs = 2 ** 31 - 1;
+
 export const systemTimers: Timers = {
   nowMs: () => performance.now(),
   isRunning: true,
-  set: (callback, delayMs) => setTimeout(callback, delayMs),
+  set: (callback, delayMs) => setTimeout(callback, Math.min(delayMs, timerMaxMs)),
   repeat: (callback, intervalMs) => setInterval(callback, intervalMs),
   clear: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
 };

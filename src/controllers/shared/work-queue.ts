@@ -3,7 +3,7 @@
  * it is processed is processed again afterwards. Failed keys are retried with exponential back-off, and dropped after
  * a number of tries: the next change of the object adds them again.
  */
-import { systemTimers, type Timer, type Timers } from '../../timers.ts';
+import { systemTimers, type Timer, type Timers, timerMaxMs } from '../../timers.ts';
 
 const retryDefault = { firstMs: 5, maxMs: 30_000 };
 const triesMaxDefault = 20;
@@ -11,8 +11,6 @@ const triesMaxDefault = 20;
 const widthDefault = 8;
 /** When those that were started in a tick took longer than this, the others are started in the next. */
 const tickMaxMs = 3;
-/** The longest delay of a timer; a longer one is split. */
-const timerMaxMs = 2 ** 31 - 1;
 /** Keys delayed for longer than this do not count as pending work. */
 const soonMs = 1_000;
 

@@ -1,5 +1,6 @@
 /** Lifecycle hooks: postStart and preStop of a container. */
 import type { LifecycleHandler } from '../../api/generated/types.ts';
+import { timerMaxMs } from '../../timers.ts';
 import { ask, type ProbeTarget } from './probe.ts';
 
 export interface HookOptions {
@@ -31,6 +32,6 @@ const slept = (ms: number, gone: AbortSignal): Promise<void> =>
       gone.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = setTimeout(done, Math.min(ms, timerMaxMs));
     gone.addEventListener('abort', done, { once: true });
   });

@@ -11,6 +11,7 @@ import type { Container, GRPCAction, HTTPGetAction, Probe } from '../../api/gene
 import { boundInterim } from '../../interim-answers.ts';
 import { HandshakeBytes } from '../../streams/bytes/handshake-bytes.ts';
 import { dialTcp } from '../../streams/dial/dialing.ts';
+import { timerMaxMs } from '../../timers.ts';
 import type { RunningContainer } from '../runtime/runtime.ts';
 import { capture } from './capture.ts';
 import { checkHealth } from './grpc-probe.ts';
@@ -44,7 +45,7 @@ export async function ask(action: Action, target: ProbeTarget, timeoutMs: number
   const late = new AbortController();
   // Every redirect adds a listener.
   setMaxListeners(0, late.signal);
-  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, timerMaxMs));
   try {
     if (action.exec) return await askCommand(action.exec.command ?? [], target, timeoutMs, late.signal);
     if (action.httpGet) return await askHttp(action.httpGet, target, late.signal);

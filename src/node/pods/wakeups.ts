@@ -1,7 +1,5 @@
 /** Wakeups: when a worker looks at its pod again. All changes in one event loop tick cause one look. */
-import type { Timer, Timers } from '../../timers.ts';
-
-const timerMaxMs = 2 ** 31 - 1;
+import { type Timer, type Timers, timerMaxMs } from '../../timers.ts';
 
 export class Wakeups {
   /** `idle` until something asks for a look. */
