@@ -304,6 +304,8 @@ const isCollectors = (finalizer: string): boolean =>
   finalizer === 'orphan' || finalizer === 'foregroundDeletion';
 
 function isInForeground(entry: Entry): boolean {
+  // It may be megabytes long, and is asked for with every dependent.
+  if (!entry.mayBeMarked) return false;
   const { deletionTimestamp, finalizers } = entry.peek().metadata;
   return deletionTimestamp !== undefined && (finalizers?.includes('foregroundDeletion') ?? false);
 }

@@ -14,7 +14,6 @@ import { bind } from '../../registry/verbs/binding.ts';
 import { remove } from '../../registry/verbs/delete.ts';
 import { modify } from '../../registry/verbs/modify.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { Filter } from '../../registry/view/filter.ts';
 import {
   type Controller,
   ifUnchanged,
@@ -23,6 +22,7 @@ import {
   type SharedContext,
 } from '../shared/controller.ts';
 import { recorderFor } from '../shared/event-sink.ts';
+import { mapSelector, Selectors } from '../shared/selectors.ts';
 import { violatingBudgets } from './budgets.ts';
 import { ClusterFacts } from './cluster-facts.ts';
 import { type NodeRefusal, refusalOf, refusalText, type Wish } from './filters.ts';
@@ -61,6 +61,8 @@ class Scheduler implements RunningController {
   readonly #queue: SchedulingQueue;
   readonly #nominations = new Nominations();
   readonly #volumes: VolumeBinding;
+  /** Read when they change: those of a tenant may be long, and are asked for with every try of every pod. */
+  readonly #services = new Selectors<Service>(({ spec }) => mapSelector(spec?.selector));
   readonly #observers: { close(): void }[];
   readonly #underWay = new Set<Promise<void>>();
   #binding = 0;
@@ -84,6 +86,7 @@ class Scheduler implements RunningController {
       this.#queue.clusterChanged();
     };
     this.#observers = [
+      observe(context, 'core/services', (entry, previous) => this.#services.observe(entry, previous)),
       observe(context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
       observe(context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
       observe(context, 'core/persistentvolumeclaims', storageChanged),
@@ -310,15 +313,10 @@ class Scheduler implements RunningController {
   #kinOf(pod: PodFacts): Kin | undefined {
     const { ownerUid, namespace } = pod;
     if (ownerUid) return { ownerUid };
-    const services = this.#registry.view
-      .collection('core/services')
-      .select(new Filter(namespace, undefined, undefined, undefined))
-      .entries.map((entry) => Object.entries((entry.peek() as Service).spec?.selector ?? {}))
-      .filter((pairs) => pairs.length > 0 && pairs.every(([key, value]) => pod.labels[key] === value));
+    const services = this.#services.matching(namespace, pod.labels);
     if (services.length === 0) return undefined;
     return (other) =>
-      other.namespace === namespace &&
-      services.some((pairs) => pairs.every(([key, value]) => other.labels[key] === value));
+      other.namespace === namespace && services.some(([, selector]) => selector.matches(other.labels));
   }
 
   #namespaceLabels(namespace: string): Readonly<Record<string, string>> {

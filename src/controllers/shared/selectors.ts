@@ -64,13 +64,18 @@ export class Selectors<T extends ApiObject> {
   }
 
   /** Names of the objects that select these labels. */
-  selecting(namespace: string, labels: Labels = {}): string[] {
+  selecting(namespace: string, labels?: Labels): string[] {
+    return this.matching(namespace, labels).map(([name]) => name);
+  }
+
+  /** The same with their selectors. */
+  matching(namespace: string, labels: Labels = {}): [name: string, selector: LabelSelector][] {
     const groups = this.#namespaces.get(namespace);
     if (!groups) return [];
-    const names: string[] = [];
+    const found: [string, LabelSelector][] = [];
     for (const place of [anything, ...Object.entries(labels).map(([key, value]) => placeOf(key, value))])
-      for (const [name, selector] of groups.get(place) ?? []) if (selector.matches(labels)) names.push(name);
-    return names;
+      for (const each of groups.get(place) ?? []) if (each[1].matches(labels)) found.push(each);
+    return found;
   }
 }
 
