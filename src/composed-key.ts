@@ -11,7 +11,10 @@ const special = /[\0\u0001]/;
 const specials = /[\0\u0001]/g;
 
 /** A text that only these parts in this order have. */
-export function composedKey(...parts: readonly string[]): string {
+export const composedKey = (...parts: readonly string[]): string => composedOf(parts);
+
+/** The same for a list of any length: too many arguments make a call fail. */
+export function composedOf(parts: readonly string[]): string {
   for (const part of parts) if (special.test(part)) return parts.map(escaped).join(separator);
   return parts.join(separator);
 }

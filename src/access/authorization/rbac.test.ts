@@ -31,6 +31,12 @@ describe('a decision', () => {
     expect(authorizer().decide(asks(alice, 'get pods')).allowed).toBe(false);
   });
 
+  it('is made for a user of very many groups', () => {
+    const groups = Array.from({ length: 200_000 }, (_, i) => `g${i}`);
+    const { allowed } = authorizer().decide(asks({ name: 'many', groups }, 'get pods x', 'team'));
+    expect(allowed).toBe(false);
+  });
+
   it('is another one as soon as a role, a binding or a missing role is written', async () => {
     const rbac = authorizer();
     const question = asks(user('bob'), 'list secrets', 'team');

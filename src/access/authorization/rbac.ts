@@ -7,7 +7,7 @@
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import type { Attributes, Authorizer, Decision, ResourceAction, UserRules } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
-import { composedKey } from '../../composed-key.ts';
+import { composedKey, composedOf } from '../../composed-key.ts';
 import { Memo } from '../../memo.ts';
 import { accountUser, type Grant, type RbacIndex } from './rbac-index.ts';
 import { matchesPath } from './rule-set.ts';
@@ -158,7 +158,7 @@ export class RbacAuthorizer implements Authorizer {
 }
 
 /** Cached per user object, which is the same for all requests with one credential. */
-const userKeys = new Memo(({ name, groups }: User) => composedKey(name, ...groups));
+const userKeys = new Memo(({ name, groups }: User) => composedOf([name, ...groups]));
 const keyOf = (user: User): string => userKeys.of(user);
 
 const noOpinion: Decision = { allowed: false, reason: '' };
