@@ -7,7 +7,11 @@ import { mirrorOf } from '../api/rules/service/mirrored-endpoints.ts';
 import { serviceNameLabel } from '../api/rules/service/slice-endpoints.ts';
 import type { Client } from './client.ts';
 import { Informer } from './informer.ts';
+import { PacedWork } from './paced-work.ts';
 import { endpointSlices, endpoints, services } from './resources.ts';
+
+/** Changes of services with more slices and ports than this are told together. */
+const manyMax = 100;
 
 export interface NamedService {
   readonly namespace: string;
@@ -21,6 +25,7 @@ export class ServiceDirectory {
   #endpoints: Informer<Endpoints> | undefined;
   /** The slices of each service, by their names. */
   readonly #byService = new Map<string, Map<string, EndpointSlice>>();
+  readonly #paced = new PacedWork();
   readonly #listeners = new Set<(changed: NamedService) => void>();
 
   constructor(client: Client, onError: (error: Error) => void) {
@@ -105,7 +110,14 @@ export class ServiceDirectory {
   }
 
   #tell(changed: NamedService): void {
-    for (const listener of this.#listeners) listener(changed);
+    const { namespace, name } = changed;
+    const key = `${namespace}/${name}`;
+    const tell = (): void => {
+      for (const listener of this.#listeners) listener(changed);
+    };
+    const ports = this.service(namespace, name)?.spec?.ports ?? [];
+    if ((this.#byService.get(key)?.size ?? 0) + ports.length > manyMax) this.#paced.run(key, tell);
+    else tell();
   }
 }
 

@@ -68,11 +68,13 @@ export function serviceEntries(
   // Headless and ExternalName services have no address; another proxy serves those with the label.
   if (type === 'ExternalName' || parseIP(clusterIP) === undefined) return [];
   if (service.metadata.labels?.[proxyNameLabel] !== undefined) return [];
+  const slicesOf = byPort(slices);
   return ports.flatMap((port) => {
     const { protocol = 'TCP', port: number = 0, nodePort = 0 } = port;
     if (protocol !== 'TCP' && protocol !== 'UDP') return [];
     const portKey = `${namespace}/${name}:${port.name ?? ''}/${protocol}`;
-    const all = endpointsOfPort(slices, port.name ?? '', protocol).filter(({ ip }) =>
+    const ownSlices = slicesOf.get(`${port.name ?? ''}/${protocol}`) ?? [];
+    const all = endpointsOfPort(ownSlices, port.name ?? '', protocol).filter(({ ip }) =>
       mayAnswer(service, ip, node),
     );
     const near = reachableEndpoints(all, node);
@@ -95,6 +97,19 @@ export function serviceEntries(
       ...(nodePort ? [entry('node', undefined, nodePort, localOutside)] : []),
     ];
   });
+}
+
+/** The slices that have a port, by its name and protocol: a service may have thousands of ports, and of slices. */
+function byPort(slices: readonly EndpointSlice[]): Map<string, Set<EndpointSlice>> {
+  const found = new Map<string, Set<EndpointSlice>>();
+  for (const slice of slices)
+    for (const { name = '', protocol = 'TCP' } of slice.ports ?? []) {
+      const key = `${name}/${protocol}`;
+      const known = found.get(key);
+      if (known) known.add(slice);
+      else found.set(key, new Set([slice]));
+    }
+  return found;
 }
 
 function affinityOf({ spec }: Service): number | undefined {

@@ -23,6 +23,8 @@ import { join, reset } from './tcp-forward.ts';
 const connectionsMax = 8_192;
 /** Maximum number of listeners; each takes a file descriptor. */
 const listenersMax = 4_096;
+/** Those that the services of one namespace may have: the others need some, too. */
+const listenersOfOneMax = 1_024;
 /** Targets tried for one connection: the first may just have gone. */
 const triesMax = 3;
 
@@ -79,6 +81,8 @@ export class ServiceProxy {
   readonly #now: () => number;
   readonly #random: () => number;
   #count = 0;
+  /** Listeners by namespace. */
+  readonly #counts = new Map<string, number>();
   #closed = false;
 
   constructor(private readonly options: ServiceProxySettings) {
@@ -152,11 +156,11 @@ export class ServiceProxy {
       const known = before.get(entry.key);
       before.delete(entry.key);
       known?.update(entry);
-      const listener = known ?? this.#listener(entry);
+      const listener = known ?? this.#listener(entry, namespace);
       if (listener) after.set(entry.key, listener);
     }
     for (const gone of before.values()) {
-      this.#count--;
+      this.#counted(namespace, -1);
       gone.close().catch(onError);
     }
     if (after.size) this.#listeners.set(key, after);
@@ -164,16 +168,27 @@ export class ServiceProxy {
     this.#forgetClients(key, entries);
   }
 
-  #listener(entry: ServiceEntry): ServiceListener | undefined {
+  #counted(namespace: string, change: 1 | -1): void {
+    this.#count += change;
+    const count = (this.#counts.get(namespace) ?? 0) + change;
+    if (count > 0) this.#counts.set(namespace, count);
+    else this.#counts.delete(namespace);
+  }
+
+  #listener(entry: ServiceEntry, namespace: string): ServiceListener | undefined {
     const { entrance, ip, subject } = entry;
     const refuse = (why: string): void => this.options.onError(new Error(`${subject} ${why}`));
     if (this.#count >= listenersMax) {
       refuse(`cannot answer: ${listenersMax} ports do already`);
       return undefined;
     }
+    if ((this.#counts.get(namespace) ?? 0) >= listenersOfOneMax) {
+      refuse(`cannot answer: ${listenersOfOneMax} ports of its namespace do already`);
+      return undefined;
+    }
     if (entrance === 'cluster' && this.#cluster.door && !this.#isServed(ip!))
       refuse(`does not answer at ${ip}: it is not in ${this.#range.text}`);
-    this.#count++;
+    this.#counted(namespace, 1);
     return new ServiceListener(entry, this.#context);
   }
 
