@@ -66,6 +66,11 @@ function goOn(): void {
 /** Approximate number of steps that a pass over one byte of an object's text costs. */
 const byteSteps = 2;
 
+const longBytes = 64 * 1024;
+
+/** Whether one pass over a text or an object of so many bytes takes a large part of a turn of the event loop. */
+export const isLong = (bytes: number): boolean => bytes > longBytes;
+
 /**
  * Call after a pass over an object: returns a promise to await before the next pass, or undefined when the object is so
  * small that several passes fit into a turn of the event loop.

@@ -1,10 +1,7 @@
 /** JSON that others have sent, as it is read everywhere: at once when it is short, in turns with other work when it is long. */
 import { countKeys, type Duplicate, findDuplicates, readJson } from '../api/text/json.ts';
 import { type KeyBound, readLongJson } from '../api/text/long-json.ts';
-import { givenInSlices } from '../time-slices.ts';
-
-/** Shorter text takes a small part of a turn of the event loop. */
-const longBytes = 64 * 1024;
+import { givenInSlices, isLong } from '../time-slices.ts';
 
 export interface SentJson {
   readonly value: unknown;
@@ -17,7 +14,7 @@ export interface SentJson {
  * @param bound of an object in a long text, of which only so much will be looked at
  */
 export function readSentJson(bytes: Buffer, bound?: KeyBound): SentJson | Promise<SentJson> {
-  if (bytes.length > longBytes) return givenInSlices(readLongJson(bytes, bound));
+  if (isLong(bytes.length)) return givenInSlices(readLongJson(bytes, bound));
   const { value, keyCount, text } = readJson(bytes);
   return { value, duplicates: countKeys(value) === keyCount ? [] : findDuplicates(text) };
 }

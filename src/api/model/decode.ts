@@ -84,11 +84,12 @@ function structFields(model: Model): readonly Field[] {
 /** A field's value, or undefined when it is unset. */
 function decodeField(field: Field, value: unknown, path: string, owner: Model, unknown: string[]): unknown {
   if (value === null || value === undefined) return undefined;
+  if (field.type === 'map' && isJsonObject(value))
+    return decodeMap(field.values!, value, path, owner, unknown) ?? (field.ptr ? {} : undefined);
   const decoded = decodeValue(field, value, path, owner, unknown);
   if (field.ptr) return decoded;
   if (decoded === '' || decoded === 0 || decoded === false) return undefined;
   if (Array.isArray(decoded)) return decoded.length || field.keepsEmpty ? decoded : undefined;
-  if (field.type === 'map') return Object.keys(decoded as JsonObject).length ? decoded : undefined;
   return decoded;
 }
 
@@ -115,7 +116,7 @@ function decodeValue(field: Field, value: unknown, path: string, owner: Model, u
       if (Array.isArray(value)) return decodeList(field.items!, value, path, owner, unknown);
       break;
     case 'map':
-      if (isJsonObject(value)) return decodeMap(field.values!, value, path, owner, unknown);
+      if (isJsonObject(value)) return decodeMap(field.values!, value, path, owner, unknown) ?? {};
       break;
     case 'time':
       if (typeof value === 'string') return value === '' ? '' : rethrown(() => parseTime(value));
@@ -170,16 +171,20 @@ function decodeList(
   return value.map((item, i) => decodeItem(items, item, `${path}[${i}]`, owner, unknown));
 }
 
-/** The keys are in order, so that errors show maps as Go does. */
+/**
+ * The keys are in order, so that errors show maps as Go does. Undefined for an empty map: to ask a map with very many keys
+ * whether it has any takes as long as to list them.
+ */
 function decodeMap(
   values: Field,
   value: JsonObject,
   path: string,
   owner: Model,
   unknown: string[],
-): JsonObject {
-  const out: JsonObject = {};
+): JsonObject | undefined {
   const names = Object.keys(value);
+  if (names.length === 0) return undefined;
+  const out: JsonObject = {};
   for (const name of isSorted(names) ? names : names.sort()) {
     // Go's errors name fields but not map keys; unknown fields are only reported in structs.
     const itemPath = values.type === 'model' ? `${path}.${name}` : path;

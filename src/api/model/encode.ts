@@ -73,18 +73,17 @@ function fieldWriter(field: Field): Writer<unknown> {
     };
   if (field.ptr || field.type === 'model' || field.type === 'raw' || field.type === 'union')
     return (value) => (isUnset(value) ? unset : write(value));
-  if (field.type === 'array' || field.type === 'map')
-    return (value) => (isUnset(value) || isEmpty(value) ? unset : write(value));
+  if (field.type === 'array')
+    return (value) => (isUnset(value) || (Array.isArray(value) && value.length === 0) ? unset : write(value));
+  if (field.type === 'map')
+    return (value) => {
+      const text = isUnset(value) ? '{}' : write(value);
+      return text === '{}' ? unset : text;
+    };
   return (value) => (isUnset(value) || value === '' || value === 0 || value === false ? unset : write(value));
 }
 
 const isUnset = (value: unknown): value is undefined | null => value === undefined || value === null;
-
-function isEmpty(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length === 0;
-  for (const name in value as JsonObject) if (Object.hasOwn(value as JsonObject, name)) return false;
-  return true;
-}
 
 /** The text of a value that is set: of a field, in a list or in a map. */
 function valueWriter(field: Field): Writer<unknown> {
@@ -135,10 +134,10 @@ function listText(items: readonly unknown[], write: Writer<unknown>): string {
 }
 
 function mapText(map: JsonObject, write: Writer<unknown>): string {
-  let text = '{';
+  let text = '';
   for (const name of sorted(Object.keys(map)))
-    text += `${text === '{' ? '' : ','}${stringText(name)}:${write(map[name])}`;
-  return `${text}}`;
+    text += `${text === '' ? '{' : ','}${stringText(name)}:${write(map[name])}`;
+  return text === '' ? '{}' : `${text}}`;
 }
 
 /** Most maps are short, and already sorted. */

@@ -5,8 +5,17 @@
  */
 import { optimized } from '../../switches.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../generated/types.ts';
-import { type FieldSet, fieldSetText, keepText, readFieldSet, sameSet } from '../values/field-set.ts';
-import { entryOf, type Managed, readManaged } from '../values/managed-entry.ts';
+import { JsonError } from '../text/json.ts';
+import { pieceChars, readLongJson } from '../text/long-json.ts';
+import {
+  type FieldSet,
+  fieldSetText,
+  keepText,
+  keptText,
+  readFieldSet,
+  sameSet,
+} from '../values/field-set.ts';
+import { entryOf, type Managed, type Manager, readManaged } from '../values/managed-entry.ts';
 
 /**
  * What separates the head of an entry from its set. It cannot be part of a name: there, quotes are escaped, and keys in
@@ -53,6 +62,21 @@ export class ManagedText {
   get entries(): readonly Managed[] {
     this.#entries ??= readEntries(this.text);
     return this.#entries;
+  }
+
+  /** The same for long ones; yields after each piece of text that was read. */
+  *reading(): Generator<void, readonly Managed[]> {
+    if (!this.#entries && optimized) {
+      try {
+        const entries: Managed[] = [];
+        for (const { head, time, set } of entryParts(this.text))
+          entries.push(entryOf(head, yield* readLongSet(set), time));
+        this.#entries = entries;
+      } catch (error) {
+        if (!(error instanceof SyntaxError || error instanceof JsonError)) throw error;
+      }
+    }
+    return this.entries;
   }
 
   /** The entries for an encoder, which must not change them: equal sets are the same object, whose text is known. */
@@ -125,8 +149,18 @@ function readEntries(text: string): readonly Managed[] {
   return readManaged(JSON.parse(text) as ManagedFieldsEntry[]) ?? [];
 }
 
-function splitEntries(text: string): Managed[] {
-  const entries: Managed[] = [];
+const splitEntries = (text: string): Managed[] =>
+  entryParts(text).map(({ head, time, set }) => entryOf(head, readSet(set), time));
+
+interface EntryParts {
+  readonly head: Head & Pick<Manager, 'subresource'>;
+  readonly time: string | undefined;
+  /** The text of the set. */
+  readonly set: string;
+}
+
+function entryParts(text: string): EntryParts[] {
+  const entries: EntryParts[] = [];
   let start = 1;
   for (let mark = text.indexOf(setMark); start < text.length; ) {
     if (mark < 0) throw new SyntaxError('an entry without a set');
@@ -142,9 +176,8 @@ function splitEntries(text: string): Managed[] {
     const { manager, operation, apiVersion } = readHead(text.slice(start, headEnd));
     const time = timed ? text.slice(headEnd + timeMark.length, mark - 1) : undefined;
     const subresource = hasSubresource ? readName(text.slice(below + subresourceMark.length - 1, end)) : '';
-    entries.push(
-      entryOf({ manager, operation, apiVersion, subresource }, readSet(text.slice(from, below)), time),
-    );
+    const head = { manager, operation, apiVersion, subresource };
+    entries.push({ head, time, set: text.slice(from, below) });
     start = end + 2;
     mark = next;
   }
@@ -186,12 +219,37 @@ const sets = new Map<string, FieldSet>();
 function readSet(text: string): FieldSet {
   const known = sets.get(text);
   if (known) return known;
-  const value: unknown = JSON.parse(text);
-  const set = readFieldSet(value);
-  if (!set) throw new SyntaxError('an entry whose set cannot be read');
-  if (set === value) keepText(set, text);
+  const set = takenSet(JSON.parse(text), text);
   if (text.length > setTextMax) return set;
   if (sets.size >= setsMax) sets.clear();
   sets.set(text, set);
   return set;
+}
+
+function takenSet(value: unknown, text: string): FieldSet {
+  const set = readFieldSet(value);
+  if (!set) throw new SyntaxError('an entry whose set cannot be read');
+  if (set === value) keepText(set, text);
+  return set;
+}
+
+/** The same for a text that may be long; yields after each piece of it. */
+function* readLongSet(text: string): Generator<void, FieldSet> {
+  // Half a surrogate pair is another character in what clients send.
+  if (text.length <= pieceChars || text.includes('\\u')) return readSet(text);
+  const reading = readLongJson(Buffer.from(text));
+  for (;;) {
+    const { done, value } = reading.next();
+    yield;
+    if (done) return takenSet(value.value, text);
+  }
+}
+
+/** Writes the texts of sets that are not known yet; yields after each. They are kept. */
+export function* writingSets(entries: readonly Managed[]): Generator<void, void> {
+  for (const { fieldsV1 } of entries) {
+    if (keptText(fieldsV1) !== undefined) continue;
+    fieldSetText(fieldsV1);
+    yield;
+  }
 }

@@ -9,7 +9,7 @@
 import { jsonText } from '../text/json-text.ts';
 import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
 import { htmlSafe } from '../text/string-text.ts';
-import { addPath, type FieldSet, isMember, memberWith, noFields } from '../values/field-set.ts';
+import { addPath, type FieldSet, isMember, madeMember, noFields } from '../values/field-set.ts';
 import { deduced, type FieldType, isEmptyObject, isWrittenEmpty, typeBelow, typeFor } from './field-type.ts';
 
 /** What a change added or modified, and what it removed. */
@@ -49,6 +49,12 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
   const type = typeFor(declared, value, undefined);
   if (type.name === 'leaf' || value === null || value === undefined) return noFields;
   const out: FieldSet = {};
+  // To ask a node with very many children whether it has any takes as long as to list them.
+  let isEmpty = true;
+  const add = (element: string, node: FieldSet): void => {
+    out[element] = node;
+    isEmpty = false;
+  };
   if (type.name === 'struct' || type.name === 'map') {
     const object = asObject(value);
     if (!object) return noFields;
@@ -56,19 +62,19 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
       const below = type.under(name);
       if (!below) continue;
       const inner = contentOf(below, object[name]);
-      if (!type.isField(name)) out[`f:${name}`] = memberWith(inner ?? noFields);
-      else if (inner) out[`f:${name}`] = inner;
-      else if (isEmptyValue(object[name])) out[`f:${name}`] = noFields;
+      if (!type.isField(name)) add(`f:${name}`, inner ? madeMember(inner) : noFields);
+      else if (inner) add(`f:${name}`, inner);
+      else if (isEmptyValue(object[name])) add(`f:${name}`, noFields);
     }
   } else
     for (const item of asList(value)) {
       const element = itemElement(type, item);
       if (element === undefined) continue;
-      const twice = out[element] !== undefined;
-      out[element] =
-        twice || type.name === 'set' ? noFields : memberWith(contentOf(type.items, item) ?? noFields);
+      const inner =
+        out[element] !== undefined || type.name === 'set' ? undefined : contentOf(type.items, item);
+      add(element, inner ? madeMember(inner) : noFields);
     }
-  return isEmptyObject(out) ? undefined : out;
+  return isEmpty ? undefined : out;
 }
 
 /** An object with nothing but empty lists in it is not empty, and yet nothing of it is owned. */
@@ -81,7 +87,7 @@ export function named(type: FieldType, set: FieldSet): FieldSet {
     const node = set[element]!;
     const below = element === '.' ? undefined : typeBelow(type, element);
     const inner = below ? named(below, node) : node;
-    out[element] = below && type.isField(element.slice(2)) ? memberWith(inner) : inner;
+    out[element] = below && type.isField(element.slice(2)) ? madeMember(inner) : inner;
   }
   return out;
 }
@@ -196,14 +202,15 @@ class Comparison {
     if (a)
       for (const name of Object.keys(a)) {
         if (except?.has(name)) continue;
+        const value = a[name];
         const other = b && ownValue(b, name);
         if (
-          a[name] === other ||
-          (this.asWritten && this.#path.length === 0 && type.isSameText(name, a[name], other))
+          value === other ||
+          (this.asWritten && this.#path.length === 0 && type.isSameText(name, value, other))
         )
           continue;
         if (isStruct) this.#member(type, name, a, b);
-        else this.#step(`f:${name}`, type.items, a[name], other);
+        else this.#step(`f:${name}`, type.items, value, other);
       }
     if (b)
       for (const name of Object.keys(b)) {
@@ -340,7 +347,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
 
 /** The object that results when another is applied to it. */
 export const merge = (type: FieldType, live: JsonObject, body: JsonObject): JsonObject =>
-  mergeObjects(type, live, body);
+  mergeObjects(type, live, body) ?? {};
 
 function mergeValues(declared: FieldType, live: unknown, body: unknown): unknown {
   if (body === undefined) return live;
@@ -350,19 +357,21 @@ function mergeValues(declared: FieldType, live: unknown, body: unknown): unknown
     const [ours, theirs] = [asList(live), asList(body)];
     return ours.length || theirs.length ? mergeLists(type, ours, theirs) : body;
   }
-  const [ours, theirs] = [asObject(live), asObject(body)];
-  const empty = (!ours || isEmptyObject(ours)) && (!theirs || isEmptyObject(theirs));
-  return empty ? body : mergeObjects(type, ours ?? {}, theirs ?? {});
+  return mergeObjects(type, asObject(live) ?? {}, asObject(body) ?? {}) ?? body;
 }
 
-function mergeObjects(type: FieldType, live: JsonObject, body: JsonObject): JsonObject {
+/** Undefined when both are empty. */
+function mergeObjects(type: FieldType, live: JsonObject, body: JsonObject): JsonObject | undefined {
+  const [ours, theirs] = [Object.keys(live), Object.keys(body)];
+  if (ours.length === 0 && theirs.length === 0) return undefined;
   const out: JsonObject = {};
-  for (const name of new Set([...Object.keys(live), ...Object.keys(body)])) {
+  const add = (name: string, ours: unknown, theirs: unknown): void => {
     const below = type.under(name);
-    const [ours, theirs] = [ownValue(live, name), ownValue(body, name)];
     const merged = below ? mergeValues(below, ours, theirs) : (theirs ?? ours);
     if (merged !== undefined) setKey(out, name, merged);
-  }
+  };
+  for (const name of ours) add(name, live[name], ownValue(body, name));
+  for (const name of theirs) if (!Object.hasOwn(live, name)) add(name, undefined, body[name]);
   return out;
 }
 

@@ -28,6 +28,7 @@ import {
   remove,
   sameJson,
 } from './field-walk.ts';
+import { withoutSameEntries } from './long-maps.ts';
 
 /** Entries of one object. Each is compared with all that a write changes. */
 export const entriesMax = 200;
@@ -178,6 +179,8 @@ export interface Application {
   version(apiVersion: string): Version | undefined;
   /** Takes out what this path does not change. */
   keep(set: FieldSet): FieldSet;
+  /** Whether each pass over the object is long. */
+  readonly isLong?: boolean;
 }
 
 /** The fields of one manager that an apply would change. */
@@ -225,9 +228,12 @@ export function* applying(apply: Application): Generator<void, Applied> {
   if (last && !isSubset(last, entryOf(who, set, undefined)))
     merged = yield* pruned(apply, merged, last, [...others, entryOf(who, set, undefined)]);
 
+  const [before, after] =
+    apply.isLong && type.model ? yield* withoutSameEntries(type.model, live, merged) : [live, merged];
   const changesAt = memoized((apiVersion) => {
     const { type: of, to } = apply.version(apiVersion)!;
-    const { changed, removed } = compare(of, to(live), to(merged));
+    const [a, b] = apiVersion === who.apiVersion ? [before, after] : [to(live), to(merged)];
+    const { changed, removed } = compare(of, a, b);
     return { changed: keep(changed), removed: keep(removed) };
   });
   const conflicts: Conflict[] = [];
@@ -236,13 +242,15 @@ export function* applying(apply: Application): Generator<void, Applied> {
     yield;
     const { changed, removed } = changesAt(entry.apiVersion);
     const fields = intersection(entry.fieldsV1, changed);
+    if (apply.isLong) yield;
     if (!isEmptySet(fields)) conflicts.push({ entry, fields });
     const rest = without(entry.fieldsV1, fields, removed);
     if (!isEmptySet(rest)) out.push(rest === entry.fieldsV1 ? entry : withSet(entry, rest));
   }
   if (conflicts.length && !force) throw new ApplyConflict(conflicts);
   const mine = ownable(set);
-  const time = sameJson(live, merged) ? last?.time : now;
+  if (apply.isLong) yield;
+  const time = sameJson(before, after) ? last?.time : now;
   if (!isEmptySet(mine))
     out.push(entryOf(who, last && sameSet(last.fieldsV1, mine) ? last.fieldsV1 : mine, time));
   return { merged, entries: sortedEntries(out) };

@@ -9,12 +9,15 @@
  * same object as before has not changed, and keeps its text.
  */
 import { jsonText } from '../text/json-text.ts';
-import { isJsonObject, type JsonObject } from '../text/object.ts';
-import { htmlSafe } from '../text/string-text.ts';
+import { isJsonObject, isSorted, type JsonObject } from '../text/object.ts';
+import { htmlSafe, stringText } from '../text/string-text.ts';
 
 export interface FieldSet {
   [element: string]: FieldSet;
 }
+
+/** The texts of sets that were read from text, or written. */
+const texts = new WeakMap<FieldSet, string>();
 
 export const noFields: FieldSet = Object.freeze({});
 const leaf: FieldSet = noFields;
@@ -31,7 +34,19 @@ export const isMember = (node: FieldSet): boolean => node['.'] !== undefined || 
 
 /** A node that is a member and has these children. */
 export const memberWith = (children: FieldSet): FieldSet =>
-  children['.'] !== undefined || isLeaf(children) ? children : { '.': leaf, ...children };
+  children['.'] !== undefined || isLeaf(children) ? children : copyOf(children, { '.': leaf });
+
+/** The same for a node that nobody else has yet: it is changed. */
+export function madeMember(node: FieldSet): FieldSet {
+  if (node['.'] === undefined && !isLeaf(node)) node['.'] = leaf;
+  return node;
+}
+
+/** A copy of a node. A spread of one with very many children takes twice as long. */
+function copyOf(node: FieldSet, copy: FieldSet = {}): FieldSet {
+  for (const element of Object.keys(node)) copy[element] = node[element]!;
+  return copy;
+}
 
 /** Nodes that `addPath` has given children: to look for one, V8 lists all of them, and there may be 100,000. */
 const parents = new WeakSet<FieldSet>();
@@ -65,7 +80,7 @@ function unionOf(a: FieldSet, b: FieldSet, inA: boolean, inB: boolean): FieldSet
   if (a === b) return a;
   let out = a;
   const copy = (): FieldSet => {
-    if (out === a) out = { ...a };
+    if (out === a) out = copyOf(a);
     return out;
   };
   for (const element in b) {
@@ -117,9 +132,11 @@ function differenceOf(
   if (inB && recursive) return undefined;
   let out = a;
   const copy = (): FieldSet => {
-    if (out === a) out = { ...a };
+    if (out === a) out = copyOf(a);
     return out;
   };
+  // To ask a node with very many children whether it has any takes as long as to list them.
+  let hasChildren = false;
   for (const element in b) {
     if (element === '.') continue;
     const mine = a[element];
@@ -127,13 +144,17 @@ function differenceOf(
     const theirs = b[element]!;
     const kept = differenceOf(mine, theirs, isMember(mine), isMember(theirs), recursive);
     if (kept === undefined) delete copy()[element];
-    else if (kept !== mine) copy()[element] = kept;
+    else {
+      hasChildren = true;
+      if (kept !== mine) copy()[element] = kept;
+    }
   }
   const stays = inA && !inB;
   if (inA && !stays && out['.'] !== undefined) delete copy()['.'];
-  if (isLeaf(out)) return stays ? leaf : undefined;
-  if (stays && out['.'] !== undefined && hasOneKey(out)) return leaf;
-  return stays && out['.'] === undefined ? { '.': leaf, ...out } : out;
+  if (!hasChildren && isLeaf(out)) return stays ? leaf : undefined;
+  if (!stays) return out;
+  if (out['.'] === undefined) return memberWith(out);
+  return !hasChildren && hasOneKey(out) ? leaf : out;
 }
 
 function hasOneKey(node: FieldSet): boolean {
@@ -146,16 +167,20 @@ export const intersection = (a: FieldSet, b: FieldSet): FieldSet =>
   intersectionOf(a, b, false, false) ?? noFields;
 
 function intersectionOf(a: FieldSet, b: FieldSet, inA: boolean, inB: boolean): FieldSet | undefined {
-  const out: FieldSet = {};
+  const isIn = inA && inB;
+  const out: FieldSet = isIn ? { '.': leaf } : {};
+  let hasChildren = false;
   for (const element in b) {
     const mine = a[element];
     if (mine === undefined || element === '.') continue;
     const theirs = b[element]!;
     const both = intersectionOf(mine, theirs, isMember(mine), isMember(theirs));
-    if (both) out[element] = both;
+    if (!both) continue;
+    out[element] = both;
+    hasChildren = true;
   }
-  if (inA && inB) return memberWith(out);
-  return isLeaf(out) ? undefined : out;
+  if (hasChildren) return out;
+  return isIn ? leaf : undefined;
 }
 
 /**
@@ -172,15 +197,22 @@ export function within(set: FieldSet, pattern: FieldSet): FieldSet {
   return out;
 }
 
+/** Of nodes with more children, these are counted before they are compared. */
+const countedFirst = 100;
+
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
-  let count = 0;
+  const text = texts.get(a);
+  // The text that a set was read from may have another order.
+  if (text !== undefined && text === texts.get(b)) return true;
+  let left = 0;
+  for (const _ in b) left++;
+  if (left > countedFirst && Object.keys(a).length !== left) return false;
   for (const element in a) {
     if (b[element] === undefined || !sameSet(a[element]!, b[element]!)) return false;
-    count++;
+    left--;
   }
-  for (const _ in b) count--;
-  return count === 0;
+  return left === 0;
 }
 
 /** The set in `fieldsV1`; undefined when it cannot be read. Elements of unknown types are dropped. */
@@ -195,14 +227,15 @@ export function readFieldSet(value: unknown): FieldSet | undefined {
 
 function readNode(value: JsonObject): FieldSet | undefined {
   let out = value as FieldSet;
-  for (const element of Object.keys(value)) {
+  const elements = Object.keys(value);
+  for (const element of elements) {
     const inner = value[element];
     if (!isJsonObject(inner)) return undefined;
     if (element === '.') continue;
     if (element.length < 2 || element[1] !== ':') return undefined;
     const letter = element[0]!;
     if (!'fkvi'.includes(letter)) {
-      if (out === value) out = { ...(value as FieldSet) };
+      if (out === value) out = copyOf(value as FieldSet);
       delete out[element];
       continue;
     }
@@ -213,12 +246,13 @@ function readNode(value: JsonObject): FieldSet | undefined {
     // Values have one form, too; servers that do not escape markup have another.
     const written = isKey ? htmlSafe(element) : element;
     if (node === inner && written === element) continue;
-    if (out === value) out = { ...(value as FieldSet) };
+    if (out === value) out = copyOf(value as FieldSet);
     if (written !== element) delete out[element];
     out[written] = node;
   }
   // A member without children has one form.
-  return out['.'] !== undefined && hasOneKey(out) ? noFields : out;
+  const hasOne = out === value ? elements.length === 1 : hasOneKey(out);
+  return hasOne && out['.'] !== undefined ? noFields : out;
 }
 
 /** The JSON value in a `k:` or `v:` element; undefined when it is no JSON. */
@@ -230,8 +264,6 @@ function keyValue(element: string): unknown {
     return undefined;
   }
 }
-
-const texts = new WeakMap<FieldSet, string>();
 
 /** Gives a set the text that it was read from. */
 export function keepText(set: FieldSet, text: string): void {
@@ -254,7 +286,7 @@ export function fieldSetText(set: FieldSet): string {
 function nodeText(node: FieldSet): string {
   let text = node['.'] === undefined ? '' : '".":{}';
   for (const element of elementsOf(node))
-    text += `${text === '' ? '' : ','}${JSON.stringify(element)}:${nodeText(node[element]!)}`;
+    text += `${text === '' ? '' : ','}${stringText(element)}:${nodeText(node[element]!)}`;
   return `{${text}}`;
 }
 
@@ -268,11 +300,11 @@ function elementsOf(node: FieldSet): string[] {
 /** Elements in the order in which they are written. */
 export function orderedElements(elements: string[]): string[] {
   if (elements.length < 2) return elements;
-  if (elements.every((element) => element[0] === 'f')) return elements.sort();
+  if (elements.every((element) => element[0] === 'f')) return isSorted(elements) ? elements : elements.sort();
   // Elements of lists are read once each: reading them for each comparison took most of the time of a large list.
   const read = elements.map((element) => ({ element, parts: partsOf(element) }));
-  const isSorted = read.every(({ parts }, i) => i === 0 || compareParts(read[i - 1]!.parts, parts) <= 0);
-  if (isSorted) return elements;
+  const isInOrder = read.every(({ parts }, i) => i === 0 || compareParts(read[i - 1]!.parts, parts) <= 0);
+  if (isInOrder) return elements;
   return read.sort((a, b) => compareParts(a.parts, b.parts)).map(({ element }) => element);
 }
 

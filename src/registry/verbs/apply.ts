@@ -18,7 +18,7 @@ import type { Kind } from '../../api/kind/kind.ts';
 import { DecodeError, decodeObject } from '../../api/model/decode.ts';
 import { normalized } from '../../api/model/encode.ts';
 import { goQuoted } from '../../api/model/go-format.ts';
-import { type ManagedText, setEntries } from '../../api/model/managed-text.ts';
+import { type ManagedText, setEntries, writingSets } from '../../api/model/managed-text.ts';
 import type { Model } from '../../api/model/model.ts';
 import { withWrappedIntegers } from '../../api/model/wrapped-integers.ts';
 import { typedProblem } from '../../api/ownership/field-check.ts';
@@ -35,7 +35,7 @@ import { conversionProblem } from '../../api/patch/conversion-problem.ts';
 import { type ApiObject, isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { fieldPaths, isEmptySet } from '../../api/values/field-set.ts';
 import { entryOf, identity, type Managed } from '../../api/values/managed-entry.ts';
-import { afterPass, givenInPasses, nextPass } from '../../time-slices.ts';
+import { afterPass, givenInPasses, isLong, nextPass } from '../../time-slices.ts';
 import type { Expected } from '../input.ts';
 import type { Request } from '../request.ts';
 import { collectionOf, type Target } from '../target.ts';
@@ -140,9 +140,10 @@ function applyToStored(
   const { kind, namespace, name } = target;
   const change = (current: Entry): ApiObject | Promise<ApiObject> => {
     const bytes = Math.max(current.length, patch.bytes ?? 0);
-    const live = current.object(kind);
+    // Merging copies what it changes, and decoding copies the rest, except of custom objects.
+    const live = kind === current.kind && !kind.custom ? current.peek() : current.object(kind);
     return nextPass(bytes, () => {
-      const merging = mergedObject(writing, request, target, patch, body, live, current.managed);
+      const merging = mergedObject(writing, request, target, patch, body, live, current.managed, bytes);
       const merged = givenInPasses(merging, bytes);
       return merged instanceof Promise
         ? merged.then((object) => checked(object, live))
@@ -170,8 +171,9 @@ async function createApplied(
   body: JsonObject,
 ): Promise<Entry> {
   const { kind, namespace, name } = target;
-  const merging = mergedObject(writing, request, target, patch, body, undefined, undefined);
-  const object = await givenInPasses(merging, patch.bytes ?? 0);
+  const bytes = patch.bytes ?? 0;
+  const merging = mergedObject(writing, request, target, patch, body, undefined, undefined, bytes);
+  const object = await givenInPasses(merging, bytes);
   const meta = object.metadata;
   if (meta.uid)
     throw conflict(
@@ -184,7 +186,7 @@ async function createApplied(
   if (meta.resourceVersion && !/^\d+$/.test(meta.resourceVersion))
     throw plain(`strconv.ParseUint: parsing ${JSON.stringify(meta.resourceVersion)}: invalid syntax`);
   delete meta.resourceVersion;
-  return create(writing, request, collectionOf(kind, namespace), object, trackedAlready);
+  return create(writing, request, collectionOf(kind, namespace), object, trackedAlready, bytes);
 }
 
 /** The object that an apply results in, with its managed fields. */
@@ -196,10 +198,12 @@ function* mergedObject(
   body: JsonObject,
   live: ApiObject | undefined,
   managed: ManagedText | undefined,
+  bytes: number,
 ): Generator<void, ApiObject> {
   const { kind, part } = target;
   const who = managerOf(request, target, 'Apply');
-  let entries = managed?.entries ?? [];
+  const isLongObject = isLong(bytes);
+  let entries = (isLongObject && managed ? yield* managed.reading() : managed?.entries) ?? [];
   if (live && entries.length === 0 && writing.managedFields !== 'off') {
     const owned = ownedByCreator(kind, live, part);
     const first = { ...who, manager: 'before-first-apply', operation: 'Update' } as const;
@@ -223,6 +227,7 @@ function* mergedObject(
       );
     }),
     keep: (set) => kind.changes[part]!.resets.keep(set),
+    isLong: isLongObject,
   };
   yield;
   const result = live
@@ -235,6 +240,10 @@ function* mergedObject(
   kind.defaults?.(object);
   if (result.entries.length > application.entries.length)
     checkCount(kind, object.metadata.name ?? '', result.entries.length);
+  if (isLongObject) {
+    yield;
+    yield* writingSets(result.entries);
+  }
   setEntries(object.metadata, result.entries, managed);
   keepLastApplied(who.manager, object, body);
   return object;

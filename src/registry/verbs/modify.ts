@@ -13,7 +13,7 @@ import { encodesEqual, isSameField } from '../../api/model/encoded-equality.ts';
 import { sameJson } from '../../api/ownership/field-walk.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { type ApiObject, type JsonObject, withSortedKeys } from '../../api/text/object.ts';
-import { afterPass, inSlices } from '../../time-slices.ts';
+import { afterPass, inSlices, isLong } from '../../time-slices.ts';
 import type { Admission } from '../admission-chain.ts';
 import { allocated, committed } from '../allocation/allocation.ts';
 import type { Registry } from '../registry.ts';
@@ -108,6 +108,7 @@ class Attempt {
 
 const steps: readonly Step<Attempt>[] = [
   makeReadable,
+  readLong,
   readOld,
   pause,
   changeAndNoteOwner,
@@ -124,6 +125,11 @@ const steps: readonly Step<Attempt>[] = [
 
 function makeReadable({ kind, current }: Attempt): void | Promise<void> {
   return converted(kind, [current]);
+}
+
+/** Reads a long object in turns with other work. */
+function readLong({ kind, current }: Attempt): void | Promise<void> {
+  if (kind === current.kind && isLong(current.length)) return inSlices(current.reading());
 }
 
 function readOld(attempt: Attempt): void {

@@ -9,10 +9,11 @@ import { type FieldError, tooLong, tooMany } from '../../api/errors/field-error.
 import type { ManagedFieldsEntry, ObjectMeta } from '../../api/generated/types.ts';
 import type { Kind } from '../../api/kind/kind.ts';
 import { normalized } from '../../api/model/encode.ts';
-import { ManagedText, replacing, setEntries, setManaged } from '../../api/model/managed-text.ts';
+import { ManagedText, replacing, setEntries, setManaged, writingSets } from '../../api/model/managed-text.ts';
 import type { Model } from '../../api/model/model.ts';
 import { type FieldType, structOf } from '../../api/ownership/field-type.ts';
 import { compareField, compareWritten } from '../../api/ownership/field-walk.ts';
+import { withoutSameEntries } from '../../api/ownership/long-maps.ts';
 import {
   entriesMax,
   memoized,
@@ -26,7 +27,7 @@ import { type FieldSet, fieldSetText, isEmptySet } from '../../api/values/field-
 import { type Managed, type Manager, readManaged } from '../../api/values/managed-entry.ts';
 import { Memo } from '../../memo.ts';
 import { optimized } from '../../switches.ts';
-import { givenInPasses } from '../../time-slices.ts';
+import { givenInPasses, isLong } from '../../time-slices.ts';
 import type { Input } from '../input.ts';
 import { managerErrors } from '../manager-name.ts';
 import type { Registry } from '../registry.ts';
@@ -140,7 +141,7 @@ function track(
   const finish = (managed: ManagedText | undefined): void =>
     setManaged(meta, managed && replacing(stored, managed));
   if (!base || !tracked) return finish(base);
-  const work = updatedOrLost(registry, request, target, object, old, base, only);
+  const work = updatedOrLost(registry, request, target, object, old, base, only, isLong(current.length));
   const managed = givenInPasses(work, current.length);
   return managed instanceof Promise ? managed.then(finish) : finish(managed);
 }
@@ -167,24 +168,29 @@ function* updated(
   old: ApiObject,
   base: ManagedText,
   only: string | undefined,
+  isLongObject: boolean,
 ): Generator<void, ManagedText | undefined> {
   const { kind, part } = target;
   const reset = kind.changes[part]!.resets;
+  const [before, after] = isLongObject
+    ? yield* withoutSameEntries(ownershipModel(kind.model), old as never, object as never)
+    : [old as unknown as JsonObject, object as unknown as JsonObject];
   const changesAt = memoized((apiVersion) => {
     const version = versionOf(registry, kind, apiVersion);
     if (!version) return undefined;
     const to = (value: ApiObject): JsonObject =>
       converted(request, kind, version, value, old) as unknown as JsonObject;
     const type = structOf(ownershipModel(version.model));
+    const [a, b] = version === kind ? [before, after] : [to(old), to(object)];
     const { changed, removed } = only
-      ? compareField(type, only, to(old), to(object))
-      : compareWritten(type, to(old), to(object), reset.roots);
+      ? compareField(type, only, a, b)
+      : compareWritten(type, a, b, reset.roots);
     return { changed: reset.keep(changed), removed: reset.keep(removed) };
   });
   const { changed, removed } = changesAt(kind.apiVersion)!;
   if (isEmptySet(changed) && isEmptySet(removed)) return base;
   yield;
-  const known = base.entries;
+  const known = isLongObject ? yield* base.reading() : base.entries;
   yield;
   // The types of custom kinds change with their definitions: a field may have become atomic.
   const typeAt = (apiVersion: string): FieldType | undefined => {
@@ -195,6 +201,7 @@ function* updated(
   const now = updatedEntries(entries, managerOf(request, target, 'Update'), registry.now(), changesAt);
   if (now === known) return base;
   yield;
+  if (isLongObject) yield* writingSets(now);
   return now.length ? ManagedText.of(now) : undefined;
 }
 

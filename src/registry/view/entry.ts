@@ -10,6 +10,8 @@ import { selfLink } from '../../api/kind/meta.ts';
 import { encodeObject, normalized } from '../../api/model/encode.ts';
 import { ManagedText } from '../../api/model/managed-text.ts';
 import { parseExact } from '../../api/text/exact-json.ts';
+import { JsonError } from '../../api/text/json.ts';
+import { readLongJson } from '../../api/text/long-json.ts';
 import { type ApiObject, freezeJson, type JsonObject } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
 import { Slabs } from '../../store/slab.ts';
@@ -296,6 +298,28 @@ export class Entry {
     const converted = { ...as.stored.fromStored(object), kind: as.kind, apiVersion: as.apiVersion };
     converted.metadata = { ...converted.metadata, selfLink: this.#link(as) };
     return normalized(as.model, converted as unknown as JsonObject) as unknown as ApiObject;
+  }
+
+  /** Reads a long object, so that `peek` has it at once; yields how many steps that took since. */
+  *reading(): Generator<number, void> {
+    const { document, current: kind } = this;
+    // Half a surrogate pair is another character in what clients send.
+    if (this.#shared || !optimized || document.includes('\\u')) return;
+    const span = this.#span();
+    try {
+      const text = span
+        ? Buffer.concat([document.subarray(0, span.start), document.subarray(span.end)])
+        : document;
+      const object = (yield* readLongJson(text)).value as ApiObject;
+      if (this.#shared || this.current !== kind || this.document !== document) return;
+      if (!span) delete object.metadata.managedFields;
+      if (asserting) freezeJson(object);
+      this.#shared = object;
+      keepRecent(this);
+    } catch (error) {
+      // Stored by an earlier version as a client sent it: it is read as a whole.
+      if (!(error instanceof JsonError)) throw error;
+    }
   }
 
   #parsed(): ApiObject {
