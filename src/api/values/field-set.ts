@@ -25,6 +25,7 @@ const leaf: FieldSet = noFields;
 export const isEmptySet = (set: FieldSet): boolean => isLeaf(set);
 
 function isLeaf(node: FieldSet): boolean {
+  if (node === leaf) return true;
   for (const _ in node) return false;
   return true;
 }
@@ -197,7 +198,7 @@ export function within(set: FieldSet, pattern: FieldSet): FieldSet {
   return out;
 }
 
-/** Of nodes with more children, these are counted before they are compared. */
+/** Nodes with more children: these are counted before they are compared. */
 const countedFirst = 100;
 
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
@@ -228,6 +229,7 @@ export function readFieldSet(value: unknown): FieldSet | undefined {
 function readNode(value: JsonObject): FieldSet | undefined {
   let out = value as FieldSet;
   const elements = Object.keys(value);
+  const isFrozen = Object.isFrozen(value);
   for (const element of elements) {
     const inner = value[element];
     if (!isJsonObject(inner)) return undefined;
@@ -241,10 +243,15 @@ function readNode(value: JsonObject): FieldSet | undefined {
     }
     const isKey = letter === 'k' || letter === 'v';
     if (isKey && keyValue(element) === undefined) return undefined;
-    const node = readNode(inner);
-    if (!node) return undefined;
     // Values have one form, too; servers that do not escape markup have another.
     const written = isKey ? htmlSafe(element) : element;
+    if (written === element && isLeaf(inner as FieldSet)) {
+      // Most members are leaves: as one object, they are recognized at once.
+      if (inner !== leaf && !isFrozen) value[element] = leaf;
+      continue;
+    }
+    const node = readNode(inner);
+    if (!node) return undefined;
     if (node === inner && written === element) continue;
     if (out === value) out = copyOf(value as FieldSet);
     if (written !== element) delete out[element];
@@ -349,12 +356,16 @@ function compareValues(a: unknown, b: unknown): number {
 
 /** All members as paths such as `.spec.ports[port=80,protocol="TCP"].name`: at each node its members, then those below. */
 export function fieldPaths(set: FieldSet, prefix = ''): string[] {
-  const elements = elementsOf(set);
   const paths: string[] = [];
+  addPaths(set, prefix, paths);
+  return paths;
+}
+
+function addPaths(set: FieldSet, prefix: string, paths: string[]): void {
+  const elements = elementsOf(set);
   for (const element of elements) if (isMember(set[element]!)) paths.push(prefix + elementText(element));
   for (const element of elements)
-    if (!isLeaf(set[element]!)) paths.push(...fieldPaths(set[element]!, prefix + elementText(element)));
-  return paths;
+    if (!isLeaf(set[element]!)) addPaths(set[element]!, prefix + elementText(element), paths);
 }
 
 /** A path element as messages show it. */

@@ -17,6 +17,8 @@ const oldMs = 10_000;
 const turnDescriptors = 64;
 /** Turns from one start, which takes some milliseconds, to the next. In between a request can be answered. */
 const startTurns = 4;
+/** How many times as long as a start took others have the event loop before the next one that a client asks for. */
+const restFactor = 3;
 /** Higher descriptors are ignored: overriding them would cost too much. */
 const descriptorMax = 4096;
 const closeOnExec = 0o2000000;
@@ -60,6 +62,9 @@ export class Spawner {
   #looking: Promise<void> | undefined;
   /** When the next program may be started. */
   #next: Promise<void> = Promise.resolve();
+  #nextOfClients: Promise<void> = Promise.resolve();
+  /** How long the last start took. */
+  #startMs = 0;
   #closed = false;
 
   /**
@@ -73,16 +78,38 @@ export class Spawner {
     await mine;
   }
 
+  /**
+   * The same for a program that a client asks for. A start holds the event loop for as long as the system copies this
+   * process and the new one waits for a processor; behind it, several times as long is left to others. Programs of
+   * pods do not wait for those of clients.
+   */
+  async readyForClient(): Promise<void> {
+    const mine = this.#nextOfClients;
+    let rested: () => void;
+    this.#nextOfClients = new Promise((resolve) => {
+      rested = resolve;
+    });
+    await mine;
+    await this.ready();
+    // The caller starts it at once.
+    setImmediate(() => setTimeout(rested, this.#startMs * restFactor).unref());
+  }
+
   /** Throws, or the child emits `error`, when it cannot be started. */
   spawn(command: readonly string[], { env, stdio, cwd, detached = false }: SpawnOptions): ChildProcess {
     if (this.#closed) throw new Error('the runtime is closed');
-    return spawn(command[0]!, command.slice(1), {
-      cwd,
-      env: { ...env },
-      detached,
-      windowsHide: true,
-      stdio: [...stdio, ...this.#covers()],
-    });
+    const begunMs = performance.now();
+    try {
+      return spawn(command[0]!, command.slice(1), {
+        cwd,
+        env: { ...env },
+        detached,
+        windowsHide: true,
+        stdio: [...stdio, ...this.#covers()],
+      });
+    } finally {
+      this.#startMs = performance.now() - begunMs;
+    }
   }
 
   /** Runs a system program to its end. */

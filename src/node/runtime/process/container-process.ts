@@ -126,7 +126,9 @@ export class ContainerProcess implements RunningContainer {
       const problem = await programProblem(command[0] ?? '', root, env);
       if (problem) return tellProblem(problem, session);
       const size = new SessionSize(session);
-      const program = await this.#start(command, session, size.current);
+      // Those that are killed with whoever waits for them are the agent's own: probes and hooks.
+      const isAsked = options.killWhenGone !== true;
+      const program = await this.#start(command, session, isAsked, size.current);
       size.tell(program);
       const result = await serveSession(program, session);
       size.tell(undefined);
@@ -145,7 +147,12 @@ export class ContainerProcess implements RunningContainer {
     return this.#attachments.join(session);
   }
 
-  async #start(command: readonly string[], session: Session, size?: TerminalSize): Promise<Program> {
+  async #start(
+    command: readonly string[],
+    session: Session,
+    isAsked: boolean,
+    size?: TerminalSize,
+  ): Promise<Program> {
     const { root, user, splitEnv, wrap, reaper, cgroup, run } = this.parts;
     const line = root.enter({ command, user, lateVariables: splitEnv.late });
     const program = await run({
@@ -155,6 +162,7 @@ export class ContainerProcess implements RunningContainer {
       tty: session.tty,
       size,
       stdin: session.stdin !== undefined,
+      isAsked,
       spawned: (pid) => {
         reaper.add(pid);
         this.sessions.add(pid);

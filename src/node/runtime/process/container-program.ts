@@ -20,7 +20,12 @@ export interface ProgramOptions {
   readonly size?: TerminalSize;
   /** Called with the pid as soon as there is one. */
   readonly spawned: (pid: number) => void;
+  /** Whether a client asks for it, who could ask for very many. */
+  readonly isAsked?: boolean;
 }
+
+const ready = (spawner: Spawner, { isAsked }: Pick<ProgramOptions, 'isAsked'>): Promise<void> =>
+  isAsked ? spawner.readyForClient() : spawner.ready();
 
 export interface Program {
   /** Also the id of its session and process group. */
@@ -46,7 +51,7 @@ export async function startProgram(
 }
 
 async function withTerminal(spawner: Spawner, { command, ...options }: ProgramOptions): Promise<Program> {
-  await spawner.ready();
+  await ready(spawner, options);
   const terminal = await openTerminal(spawner, command, { ...options, size: options.size ?? sizeDefault });
   if (!terminal.pid) await terminal.exited;
   return {
@@ -75,7 +80,7 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
     input = options.stdin ? await take() : undefined;
     output = await take();
     errors = await take();
-    await spawner.ready();
+    await ready(spawner, options);
     child = spawner.spawn(options.command, {
       env: options.env,
       cwd: options.cwd,
@@ -113,7 +118,7 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
 /** With pipes that Node makes: Windows has no named pipes in folders, and no programs that open their input by name. */
 async function withOwnPipes(spawner: Spawner, options: ProgramOptions): Promise<Program> {
   const { command, env, cwd } = options;
-  await spawner.ready();
+  await ready(spawner, options);
   const child = spawner.spawn(command, {
     env,
     cwd,
