@@ -4,12 +4,18 @@
  * log.
  */
 import { type FileHandle, open } from 'node:fs/promises';
+import { turnToAnswer } from '../../time-slices.ts';
 import type { ContainerLog, LogQuery } from '../runtime/runtime.ts';
 import { headLength, isPartial, isPlain, newline, stamp, stampBytes, storedLineBytesMax } from './cri-log.ts';
 import type { LogSegment, LogSource } from './log-file.ts';
 
 /** Bytes per read. Much longer than the longest line, so that every block contains the end of one. */
 const blockBytes = 8 * storedLineBytesMax;
+
+/** A block with more takes a part of a turn of the event loop. */
+const longBytes = 16 * 1024;
+/** For shorter lines, a call of `copy` takes longer than to copy each byte. */
+const shortLineMax = 48;
 
 interface Position {
   readonly segment: LogSegment;
@@ -25,6 +31,8 @@ export class FileLog implements ContainerLog {
     try {
       await cursor.start(query.tailLines);
       for (let block = await cursor.next(); block; block = await cursor.next()) {
+        // Files of many readers are read at the same time, and all their blocks would be made into lines in one turn.
+        if (block.length >= longBytes) await turnToAnswer();
         const piece = text.of(block);
         if (piece.length) yield piece;
         if (text.full) return;
@@ -214,7 +222,7 @@ class LogText {
     // The time and the space behind it; only once for a line stored in pieces.
     if (this.query.timestamps && !this.#continued)
       at += block.copy(out, at, start, block.indexOf(' ', start) + 1);
-    at += block.copy(out, at, start + head, end);
+    at = copied(block, start + head, end, out, at);
     this.#continued = isPartial(block, start, head);
     if (!this.#continued) out[at++] = newline;
     return at;
@@ -233,4 +241,12 @@ class LogText {
 function sinceStamp(ms: number): string {
   const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
   return stamp(Math.trunc(Math.min(Math.max(ms, 0), latest)));
+}
+
+/** Copies bytes of a block, and tells where they end in the copy. */
+function copied(block: Buffer, start: number, end: number, out: Buffer, at: number): number {
+  if (end - start > shortLineMax) return at + block.copy(out, at, start, end);
+  let next = at;
+  for (let i = start; i < end; i++) out[next++] = block[i]!;
+  return next;
 }
