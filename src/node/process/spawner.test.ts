@@ -1,7 +1,7 @@
 /** Proves that programs that are asked for all at once leave turns of the event loop to others. */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { platform } from '../../platform.ts';
 import { Spawner } from './spawner.ts';
 
@@ -27,15 +27,12 @@ it('programs are started some turns after one another, the first at once', async
   spawner.close();
 });
 
-it('programs that clients ask for leave three times as long to others as a start took, and pods do not wait for them', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-  const spawner = new Spawner();
-  try {
-    spawner.look();
-    await spawner.readyForClient();
+describe('programs that clients ask for', () => {
+  /** Starts one, which takes 100 ms by a clock that stands still otherwise. */
+  async function started(spawner: Spawner): Promise<void> {
     const child = spawner.spawn([process.execPath, '--version'], {
       env: {
-        // Read while the program is started, which takes 100 ms by this clock.
+        // Read while the program is started.
         get A() {
           vi.advanceTimersByTime(100);
           return 'a';
@@ -44,21 +41,51 @@ it('programs that clients ask for leave three times as long to others as a start
       stdio: ['ignore', 'ignore', 'ignore'],
     });
     await new Promise((resolve) => child.once('exit', resolve));
+  }
+
+  async function turns(): Promise<void> {
+    for (let i = 0; i < 20; i++) await turn();
+  }
+
+  function useSpawner(): Spawner {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+    const spawner = new Spawner();
+    onTestFinished(() => {
+      vi.useRealTimers();
+      spawner.close();
+    });
+    spawner.look();
+    return spawner;
+  }
+
+  it('leave three times as long to others as a start took when more wait, and pods do not wait for them', async () => {
+    const spawner = useSpawner();
+    const first = spawner.readyForClient();
     let isReady = false;
     const next = spawner.readyForClient().then(() => {
       isReady = true;
     });
+    await first;
+    await started(spawner);
     await spawner.ready();
-    for (let i = 0; i < 20; i++) await turn();
+    await turns();
     await vi.advanceTimersByTimeAsync(299);
-    for (let i = 0; i < 20; i++) await turn();
+    await turns();
     expect(isReady).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     await next;
-  } finally {
-    vi.useRealTimers();
-    spawner.close();
-  }
+  });
+
+  it('wait for nothing one after the other', async () => {
+    const spawner = useSpawner();
+    const begunMs = performance.now();
+    for (let i = 0; i < 3; i++) {
+      await spawner.readyForClient();
+      await started(spawner);
+      await turns();
+    }
+    expect(performance.now() - begunMs).toBe(300);
+  });
 });
 
 it.runIf(platform.isLinux)(

@@ -63,6 +63,7 @@ export class Spawner {
   /** When the next program may be started. */
   #next: Promise<void> = Promise.resolve();
   #nextOfClients: Promise<void> = Promise.resolve();
+  #waitingClients = 0;
   /** How long the last start took. */
   #startMs = 0;
   #closed = false;
@@ -80,19 +81,24 @@ export class Spawner {
 
   /**
    * The same for a program that a client asks for. A start holds the event loop for as long as the system copies this
-   * process and the new one waits for a processor; behind it, several times as long is left to others. Programs of
-   * pods do not wait for those of clients.
+   * process and the new one waits for a processor; behind it, several times as long is left to others when more programs
+   * are asked for meanwhile. Programs of pods do not wait for those of clients.
    */
   async readyForClient(): Promise<void> {
     const mine = this.#nextOfClients;
-    let rested: () => void;
+    let rested!: () => void;
     this.#nextOfClients = new Promise((resolve) => {
       rested = resolve;
     });
+    this.#waitingClients++;
     await mine;
+    this.#waitingClients--;
     await this.ready();
     // The caller starts it at once.
-    setImmediate(() => setTimeout(rested, this.#startMs * restFactor).unref());
+    setImmediate(() => {
+      if (this.#waitingClients === 0) rested();
+      else setTimeout(rested, this.#startMs * restFactor).unref();
+    });
   }
 
   /** Throws, or the child emits `error`, when it cannot be started. */
