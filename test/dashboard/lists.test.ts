@@ -105,7 +105,7 @@ describeWith('chromium')('a table', () => {
     const page = await open('/ui/list/pods?ns=default', { viewport: { width: 1720, height: 900 } });
     const heads = () => page.locator('.rows thead th button').allTextContents();
     await expect.poll(heads).toContain('Owner');
-    expect(await heads()).toContain('Node');
+    await expect.poll(heads).toContain('Node');
     await page.getByText('ReplicaSet web-1').first().waitFor();
     await page.getByRole('button', { name: 'View', exact: true }).click();
     const dialog = page.getByRole('dialog');
