@@ -83,6 +83,9 @@ function fieldWriter(field: Field): Writer<unknown> {
   return (value) => (isUnset(value) || value === '' || value === 0 || value === false ? unset : write(value));
 }
 
+/** Entries from which a map of texts is written by JSON.stringify. */
+const nativeMin = 1_000;
+
 const isUnset = (value: unknown): value is undefined | null => value === undefined || value === null;
 
 /** The text of a value that is set: of a field, in a list or in a map. */
@@ -108,7 +111,8 @@ function typeWriter(field: Field): Writer<unknown> {
     }
     case 'map': {
       const write = valueWriter(field.values!);
-      return (value) => mapText(value as JsonObject, write);
+      const ofTexts = field.values!.type === 'string';
+      return (value) => mapText(value as JsonObject, write, ofTexts);
     }
     case 'raw':
       return jsonText;
@@ -133,9 +137,12 @@ function listText(items: readonly unknown[], write: Writer<unknown>): string {
   return `${text}]`;
 }
 
-function mapText(map: JsonObject, write: Writer<unknown>): string {
+function mapText(map: JsonObject, write: Writer<unknown>, ofTexts: boolean): string {
+  const names = Object.keys(map);
+  // A long text that is put together from pieces is copied once more, and its pieces are collected.
+  if (ofTexts && names.length > nativeMin && isSorted(names)) return JSON.stringify(map);
   let text = '';
-  for (const name of sorted(Object.keys(map)))
+  for (const name of sorted(names))
     text += `${text === '' ? '{' : ','}${stringText(name)}:${write(map[name])}`;
   return text === '' ? '{}' : `${text}}`;
 }

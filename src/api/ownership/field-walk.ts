@@ -345,7 +345,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
 
 // Merging
 
-/** The object that results when another is applied to it. */
+/** The object that results when another is applied to it; it shares what is not changed. */
 export const merge = (type: FieldType, live: JsonObject, body: JsonObject): JsonObject =>
   mergeObjects(type, live, body) ?? {};
 
@@ -360,18 +360,22 @@ function mergeValues(declared: FieldType, live: unknown, body: unknown): unknown
   return mergeObjects(type, asObject(live) ?? {}, asObject(body) ?? {}) ?? body;
 }
 
-/** Undefined when both are empty. */
+/** What is not changed is shared with `live`. Undefined when both are empty. */
 function mergeObjects(type: FieldType, live: JsonObject, body: JsonObject): JsonObject | undefined {
-  const [ours, theirs] = [Object.keys(live), Object.keys(body)];
-  if (ours.length === 0 && theirs.length === 0) return undefined;
-  const out: JsonObject = {};
-  const add = (name: string, ours: unknown, theirs: unknown): void => {
+  const names = Object.keys(body);
+  if (names.length === 0) return isEmptyObject(live) ? undefined : live;
+  let out = live;
+  for (const name of names) {
     const below = type.under(name);
-    const merged = below ? mergeValues(below, ours, theirs) : (theirs ?? ours);
-    if (merged !== undefined) setKey(out, name, merged);
-  };
-  for (const name of ours) add(name, live[name], ownValue(body, name));
-  for (const name of theirs) if (!Object.hasOwn(live, name)) add(name, undefined, body[name]);
+    const ours = ownValue(live, name);
+    const merged = below ? mergeValues(below, ours, body[name]) : (body[name] ?? ours);
+    if (merged === undefined || merged === ours) continue;
+    if (out === live) {
+      out = {};
+      for (const key of Object.keys(live)) setKey(out, key, live[key]);
+    }
+    setKey(out, name, merged);
+  }
   return out;
 }
 

@@ -1,12 +1,18 @@
 /**
- * Two states of an object whose long maps have only the entries in which they differ: comparing these takes little, while
- * comparing maps of 40,000 labels takes 100 ms in one turn of the event loop.
+ * Walks over objects with long maps, such as 40,000 labels, for which one walk takes a large part of a turn of the event
+ * loop: these let others in between. Two states of such an object are compared without what they have in common.
  */
 import type { Model } from '../model/model.ts';
 import { isJsonObject, type JsonObject, setKey } from '../text/object.ts';
+import { type FieldSet, noFields } from '../values/field-set.ts';
+import type { FieldType } from './field-type.ts';
+import { fieldsOf } from './field-walk.ts';
 
 /** Maps with fewer keys are left as they are. */
 const longKeys = 1_000;
+
+/** Entries of a long map in one part. */
+const longPart = 8_000;
 
 type Pair = readonly [JsonObject, JsonObject];
 
@@ -42,7 +48,8 @@ function* differing(a: JsonObject, b: JsonObject): Generator<void, Pair> {
   const pair: Pair = [{}, {}];
   let common = 0;
   let same: string | undefined;
-  for (const name of names) {
+  for (const [i, name] of names.entries()) {
+    if (i % longPart === longPart - 1) yield;
     const isCommon = Object.hasOwn(b, name);
     if (isCommon) common++;
     if (isCommon && a[name] === b[name]) {
@@ -56,4 +63,54 @@ function* differing(a: JsonObject, b: JsonObject): Generator<void, Pair> {
     for (const name of others) if (!Object.hasOwn(a, name)) setKey(pair[1], name, b[name]);
   if (same !== undefined) for (const part of pair) setKey(part, same, a[same]);
   return pair;
+}
+
+/** A long map in an object: where its node is in the set of fields, and its keys. */
+interface LongMap {
+  readonly place: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** As `fieldsOf`; yields after each part of a long map of texts, at whatever depth of structs. */
+export function* fieldsOfLong(type: FieldType, object: JsonObject): Generator<void, FieldSet> {
+  const found: LongMap[] = [];
+  const set = fieldsOf(type, yield* withoutLong(type, object, [], found));
+  for (const { place, names } of found) {
+    const node: FieldSet = {};
+    for (const [i, name] of names.entries()) {
+      node[`f:${name}`] = noFields;
+      if (i % longPart === longPart - 1) yield;
+    }
+    const parent = place.slice(0, -1).reduce((above, element) => above[element]!, set);
+    parent[place.at(-1)!] = node;
+  }
+  return set;
+}
+
+/** The object with one entry in place of those of each long map. */
+function* withoutLong(
+  type: FieldType,
+  object: JsonObject,
+  place: readonly string[],
+  found: LongMap[],
+): Generator<void, JsonObject> {
+  let out = object;
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    const below = type.members.get(name)?.type;
+    if (!below || !isJsonObject(value)) continue;
+    let short = value;
+    if (below.name === 'struct') short = yield* withoutLong(below, value, [...place, `f:${name}`], found);
+    else if (below.name === 'map' && below.items.name === 'leaf') {
+      const names = Object.keys(value);
+      if (names.length < longKeys) continue;
+      yield;
+      found.push({ place: [...place, `f:${name}`], names });
+      short = { [names[0]!]: value[names[0]!] };
+    }
+    if (short === value) continue;
+    if (out === object) out = { ...object };
+    out[name] = short;
+  }
+  return out;
 }

@@ -28,7 +28,7 @@ import {
   remove,
   sameJson,
 } from './field-walk.ts';
-import { withoutSameEntries } from './long-maps.ts';
+import { fieldsOfLong, withoutSameEntries } from './long-maps.ts';
 
 /** Entries of one object. Each is compared with all that a write changes. */
 export const entriesMax = 200;
@@ -221,7 +221,7 @@ export function* applying(apply: Application): Generator<void, Applied> {
   const last = known.find((entry) => isSame(entry, who));
   const others = known.filter((entry) => entry !== last);
   yield;
-  const set = keep(fieldsOf(type, body));
+  const set = keep(apply.isLong ? yield* fieldsOfLong(type, body) : fieldsOf(type, body));
   yield;
   let merged = merge(type, live, body);
   yield;

@@ -50,9 +50,12 @@ class StrategicMerge {
   mergeMap(schema: Schema, original: JsonObject, patch: JsonObject): JsonObject {
     if (Object.hasOwn(patch, PATCH)) return this.#replaceMap(schema, patch);
     retainKeys(original, patch);
-    const ordered = this.#mergeOrdered(schema, original, patch);
-    deleteScalars(original, patch);
-    for (const key of Object.keys(patch)) {
+    // Listing the keys of a patch with very many takes as long as merging them.
+    const keys = Object.keys(patch);
+    const directives = keys.filter(isDirective);
+    const ordered = this.#mergeOrdered(schema, original, patch, directives);
+    deleteScalars(original, patch, directives);
+    for (const key of keys) {
       if (isDirective(key) || ordered.has(key)) continue;
       this.#mergeMember(schema(key), original, key, patch[key]);
     }
@@ -121,9 +124,14 @@ class StrategicMerge {
   }
 
   /** `$setElementOrder`: merges and sorts each list that has one. Returns these lists. */
-  #mergeOrdered(schema: Schema, original: JsonObject, patch: JsonObject): Set<string> {
+  #mergeOrdered(
+    schema: Schema,
+    original: JsonObject,
+    patch: JsonObject,
+    directives: readonly string[],
+  ): Set<string> {
     const done = new Set<string>();
-    for (const directive of Object.keys(patch)) {
+    for (const directive of directives) {
       if (!directive.startsWith(SET_ORDER)) continue;
       const key = listName(directive, SET_ORDER);
       const list = directed(() => this.#mergeOrderedMember(schema(key), original, patch, directive, key));
@@ -243,8 +251,8 @@ function retainKeys(original: JsonObject, patch: JsonObject): void {
 }
 
 /** `$deleteFromPrimitiveList`; ignored for a list that does not exist. */
-function deleteScalars(original: JsonObject, patch: JsonObject): void {
-  for (const directive of Object.keys(patch)) {
+function deleteScalars(original: JsonObject, patch: JsonObject, directives: readonly string[]): void {
+  for (const directive of directives) {
     if (!directive.startsWith(DELETE_SCALARS)) continue;
     const key = listName(directive, DELETE_SCALARS);
     const before = own(original, key);
