@@ -23,6 +23,7 @@ const shelved = [
   'cluster/config/config-command',
   'cluster/config/lifecycle-file',
   'cluster/manifests/manifests',
+  'cluster/options/encryption-file',
   'cluster/past/change-list',
   'cluster/past/past-objects',
   'cluster/recorder',
@@ -41,6 +42,7 @@ const shelved = [
   'server/observe/audit-webhook',
   'server/past/past-pages',
   'server/problems/problems-page',
+  'server/search/search-page',
   'store/etcd/etcd-restore',
   'store/etcd/etcd-store',
 ].map((name) => `src/${name}.ts`);
