@@ -155,6 +155,32 @@ describe('status writes', () => {
   });
 });
 
+it('names fields of the status from the status on, when it alone is checked', () => {
+  const schema = compileSchema({
+    type: 'object',
+    properties: {
+      status: {
+        type: 'object',
+        properties: { streams: { type: 'array', minItems: 1, items: { type: 'string' } } },
+      },
+    },
+  });
+  const errors = (status: unknown, only?: 'status') =>
+    schema
+      .validate({ status }, { ...(only && { only }) })
+      .errors.map(({ field, message }) => [field, message]);
+  const few = (name: string) => [
+    ['status.streams', `Invalid value: 0: ${name} in body should have at least 1 items`],
+  ];
+  expect(errors({ streams: [] }, 'status')).toEqual(few('streams'));
+  expect(errors({ streams: [] })).toEqual(few('status.streams'));
+  const wrong = (name: string) => [
+    ['status', `Invalid value: "string": ${name} in body must be of type object: "string"`],
+  ];
+  expect(errors('lost', 'status')).toEqual(wrong(''));
+  expect(errors('lost')).toEqual(wrong('status'));
+});
+
 it('runs no rules on an object without a name', () => {
   const schema = compiled({
     type: 'object',

@@ -82,13 +82,13 @@ class LazySchema implements CompiledSchema {
       : errors;
   }
 
-  /** The errors that the status has; a status that is not there has none. */
+  /** The errors that the status has, whose texts name fields from the status on; one that is not there has none. */
   #statusErrors(object: JsonObject, old: JsonObject | undefined): FieldError[] {
     const { status } = this.schema.properties ?? {};
     if (!status || object.status === undefined) return [];
-    this.#statusValidator ??= compileValidator({ properties: { status } });
-    const before = old && Object.hasOwn(old, 'status') ? { status: old.status } : undefined;
-    return this.#statusValidator.validate({ status: object.status }, before);
+    this.#statusValidator ??= compileValidator(status);
+    const before = old && Object.hasOwn(old, 'status') ? old.status : undefined;
+    return this.#statusValidator.validate(object.status, before, 'status');
   }
 
   get hasRules(): boolean {
