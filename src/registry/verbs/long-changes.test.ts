@@ -22,6 +22,9 @@ const targetOf = (name: string): Target => ({ kind, namespace: 'default', name, 
 /** A pass over them takes longer than computations may in one turn. */
 const labels = Object.fromEntries(Array.from({ length: 8_000 }, (_, i) => [`label-${i}`, 'v']));
 
+/** A pass over them is parted where that can be done. */
+const moreLabels = Object.fromEntries(Array.from({ length: 12_000 }, (_, i) => [`label-${i}`, 'v']));
+
 beforeAll(async () => {
   const store = new VersionedStore(new MemoryEngine());
   const sources = { nowMs: () => 0, uid: randomUUID, randomBelow: () => 0 };
@@ -30,6 +33,7 @@ beforeAll(async () => {
   const add = (metadata: object) =>
     create(writing, asTester('create'), collectionOf(kind, 'default'), { metadata } as never);
   await add({ name: 'long', labels });
+  await add({ name: 'longer', labels: moreLabels });
   await add({ name: 'short' });
   return async () => {
     writing.registry.view.close();
@@ -59,4 +63,30 @@ it.each([
   const { turns: short } = await turnsDuring<unknown>(() => change('short'));
   const { turns: long } = await turnsDuring<unknown>(() => change('long'));
   expect(long - short).toBeGreaterThanOrEqual(passes);
+});
+
+it.each([
+  [
+    'a merge patch',
+    22,
+    (k: number) => {
+      const body = readPatch('merge', { metadata: { labels: { more: `v${k}` } } }, []);
+      return patch(writing, asTester('patch'), targetOf('longer'), body);
+    },
+  ],
+  [
+    'an apply by a second manager',
+    32,
+    (k: number) => {
+      const metadata = { name: 'longer', labels: moreLabels, annotations: { k: `${k}` } };
+      const value = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
+      const body = { value, duplicates: [], force: true, bytes: 240_000 };
+      return apply(writing, asTester('patch'), targetOf('longer'), body, () => undefined);
+    },
+  ],
+])('%s of an object with very many labels reads and compares it in parts', async (_name, parts, change) => {
+  await change(1);
+  writing.registry.view.collection(kind).get('default', 'longer')!.forget();
+  const { turns } = await turnsDuring<unknown>(() => change(2));
+  expect(turns).toBeGreaterThanOrEqual(parts);
 });

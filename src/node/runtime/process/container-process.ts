@@ -126,7 +126,7 @@ export class ContainerProcess implements RunningContainer {
       const problem = await programProblem(command[0] ?? '', root, env);
       if (problem) return tellProblem(problem, session);
       const size = new SessionSize(session);
-      // Those that are killed with whoever waits for them are the agent's own: probes and hooks.
+      // Commands that are killed when their caller has gone are those of the agent itself: probes and hooks.
       const isAsked = options.killWhenGone !== true;
       const program = await this.#start(command, session, isAsked, size.current);
       size.tell(program);
