@@ -51,10 +51,6 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
   const out: FieldSet = {};
   // To ask a node with very many children whether it has any takes as long as to list them.
   let isEmpty = true;
-  const add = (element: string, node: FieldSet): void => {
-    out[element] = node;
-    isEmpty = false;
-  };
   if (type.name === 'struct' || type.name === 'map') {
     const object = asObject(value);
     if (!object) return noFields;
@@ -62,9 +58,11 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
       const below = type.under(name);
       if (!below) continue;
       const inner = contentOf(below, object[name]);
-      if (!type.isField(name)) add(`f:${name}`, inner ? madeMember(inner) : noFields);
-      else if (inner) add(`f:${name}`, inner);
-      else if (isEmptyValue(object[name])) add(`f:${name}`, noFields);
+      if (!type.isField(name)) out[`f:${name}`] = inner ? madeMember(inner) : noFields;
+      else if (inner) out[`f:${name}`] = inner;
+      else if (isEmptyValue(object[name])) out[`f:${name}`] = noFields;
+      else continue;
+      isEmpty = false;
     }
   } else
     for (const item of asList(value)) {
@@ -72,7 +70,8 @@ function contentOf(declared: FieldType, value: unknown): FieldSet | undefined {
       if (element === undefined) continue;
       const inner =
         out[element] !== undefined || type.name === 'set' ? undefined : contentOf(type.items, item);
-      add(element, inner ? madeMember(inner) : noFields);
+      out[element] = inner ? madeMember(inner) : noFields;
+      isEmpty = false;
     }
   return isEmpty ? undefined : out;
 }

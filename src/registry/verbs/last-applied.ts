@@ -34,6 +34,7 @@ export function* unlessApplied(
     return yield* applying(application);
   } catch (error) {
     if (!(error instanceof ApplyConflict)) throw error;
+    if (application.isLong) yield;
     const ours =
       application.who.manager === clientSideManager ? stillApplied(kind, live, application.live) : undefined;
     if (!ours) throw status(error);
