@@ -48,3 +48,25 @@ it('a service, for pods that are scheduled', async () => {
   }
   expect(parsed()).toBeLessThan(countMax);
 });
+
+it('a pod, for its claims', async () => {
+  const storage = { provisioner: 'example.com/disks', volumeBindingMode: 'WaitForFirstConsumer' };
+  await harness.seed('storage.k8s.io/v1', 'storageclasses', '', { metadata: { name: 'late' }, ...storage });
+  const names = Array.from({ length: 10 }, (_, i) => `claim-${i}`);
+  const volumes = names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
+  const containers = [{ name: 'c', image: 'i' }];
+  await harness.seed('v1', 'pods', 'default', { metadata: { name: 'long' }, spec: { containers, volumes } });
+  const [pod] = harness.all('core/pods');
+  const parsed = parsings('long');
+  harness.start(['volume-binder']);
+  const resources = { requests: { storage: '1Gi' } };
+  for (const name of names) {
+    const spec = { storageClassName: 'late', accessModes: ['ReadWriteOnce'], resources };
+    await harness.seed('v1', 'persistentvolumeclaims', 'default', { metadata: { name }, spec });
+    pod!.forget();
+    await harness.settled();
+  }
+  expect(parsed()).toBeLessThan(countMax);
+  const told = harness.all('core/events').map((entry) => entry.stored() as { message?: string });
+  expect(told.filter(({ message }) => message === 'waiting for pod long to be scheduled')).toHaveLength(10);
+});

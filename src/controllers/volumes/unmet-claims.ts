@@ -4,13 +4,15 @@
  * waits for.
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '../../api/generated/types.ts';
-import { usesClaim } from '../../api/rules/pod/in-use-protection.ts';
-import { isFinished } from '../../api/rules/pod/pod-facts.ts';
+import { claimsOf } from '../../api/rules/pod/pod-facts.ts';
 import { claimClass } from '../../api/rules/storage/volume-access.ts';
 import type { EventRecorder } from '../../client/events.ts';
+import { Memo } from '../../memo.ts';
 import { defaultStorageClasses } from '../../registry/admission/default-storage-class.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import { Filter } from '../../registry/view/filter.ts';
 import type { SharedContext } from '../shared/controller.ts';
+import { isFinished } from '../shared/indexed-pod.ts';
 import { mayUseClaims } from '../shared/storage-marks.ts';
 import { annotate, changeStorage, claimSubject } from './storage-change.ts';
 import {
@@ -21,6 +23,11 @@ import {
   storageProvisioner,
 } from './storage-classes.ts';
 import { classOf } from './volume-matching.ts';
+
+/** The claims of a pod, which is parsed once for all of them: one may name thousands. */
+const claimsIn = new Memo<Entry, ReadonlySet<string>>(
+  (entry) => new Set(mayUseClaims(entry) ? claimsOf(entry.peek() as Pod) : []),
+);
 
 export class UnmetClaims {
   constructor(
@@ -68,16 +75,17 @@ export class UnmetClaims {
   }
 
   #unscheduledPods({ metadata }: PersistentVolumeClaim): string[] {
-    const inNamespace = new Filter(metadata.namespace, undefined, undefined, undefined);
+    const { namespace = '', name = '' } = metadata;
+    const inNamespace = new Filter(namespace, undefined, undefined, undefined);
     return this.context.registry.view
       .collection('core/pods')
       .select(inNamespace)
       .entries.filter((entry) => {
-        if (!mayUseClaims(entry)) return false;
-        const pod = entry.peek() as Pod;
-        return !pod.spec?.nodeName && !isFinished(pod.status?.phase) && usesClaim(pod, metadata.name!);
+        if (!claimsIn.of(entry).has(name)) return false;
+        const pod = this.context.pods.get(namespace, entry.name);
+        return pod !== undefined && !pod.nodeName && !isFinished(pod);
       })
-      .map(({ name }) => name);
+      .map((entry) => entry.name);
   }
 
   async #order(claim: PersistentVolumeClaim, provisioner: string): Promise<void> {
