@@ -10,7 +10,7 @@ import { Informer } from './informer.ts';
 import { PacedWork } from './paced-work.ts';
 import { endpointSlices, endpoints, services } from './resources.ts';
 
-/** Changes of services with more slices and ports than this are told together. */
+/** Listeners learn of several changes at once of a service with more slices and ports than this. */
 const manyMax = 100;
 
 export interface NamedService {

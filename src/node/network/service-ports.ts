@@ -9,6 +9,7 @@ import {
   type ServiceEndpoint,
 } from '../../api/rules/service/slice-endpoints.ts';
 import { parseIP } from '../../api/values/addresses.ts';
+import { composedKey } from '../../composed-key.ts';
 import { isAllowedTarget } from '../../streams/dial/target-address.ts';
 
 type Protocol = 'TCP' | 'UDP';
@@ -73,7 +74,7 @@ export function serviceEntries(
     const { protocol = 'TCP', port: number = 0, nodePort = 0 } = port;
     if (protocol !== 'TCP' && protocol !== 'UDP') return [];
     const portKey = `${namespace}/${name}:${port.name ?? ''}/${protocol}`;
-    const ownSlices = slicesOf.get(`${port.name ?? ''}/${protocol}`) ?? [];
+    const ownSlices = slicesOf.get(composedKey(port.name ?? '', protocol)) ?? [];
     const all = endpointsOfPort(ownSlices, port.name ?? '', protocol).filter(({ ip }) =>
       mayAnswer(service, ip, node),
     );
@@ -104,7 +105,7 @@ function byPort(slices: readonly EndpointSlice[]): Map<string, Set<EndpointSlice
   const found = new Map<string, Set<EndpointSlice>>();
   for (const slice of slices)
     for (const { name = '', protocol = 'TCP' } of slice.ports ?? []) {
-      const key = `${name}/${protocol}`;
+      const key = composedKey(name, protocol);
       const known = found.get(key);
       if (known) known.add(slice);
       else found.set(key, new Set([slice]));
