@@ -35,7 +35,7 @@ export const isMember = (node: FieldSet): boolean => node['.'] !== undefined || 
 
 /** A node that is a member and has these children. */
 export const memberWith = (children: FieldSet): FieldSet =>
-  children['.'] !== undefined || isLeaf(children) ? children : copyOf(children, { '.': leaf });
+  children['.'] !== undefined || isLeaf(children) ? children : madeMember(copyOf(children));
 
 /** The same for a node that nobody else has yet: it is changed. */
 export function madeMember(node: FieldSet): FieldSet {
@@ -47,9 +47,10 @@ export function madeMember(node: FieldSet): FieldSet {
 const shortMax = 100;
 
 /** A copy of a node. A spread is faster for few children, and takes twice as long for very many. */
-function copyOf(node: FieldSet, copy: FieldSet = {}): FieldSet {
+function copyOf(node: FieldSet): FieldSet {
   const elements = Object.keys(node);
-  if (elements.length <= shortMax) return { ...copy, ...node };
+  if (elements.length <= shortMax) return { ...node };
+  const copy: FieldSet = {};
   for (const element of elements) copy[element] = node[element]!;
   return copy;
 }
