@@ -34,7 +34,7 @@ function isLeaf(node: FieldSet): boolean {
 export const isMember = (node: FieldSet): boolean => node['.'] !== undefined || isLeaf(node);
 
 /** A node that is a member and has these children. */
-export const memberWith = (children: FieldSet): FieldSet =>
+const memberWith = (children: FieldSet): FieldSet =>
   children['.'] !== undefined || isLeaf(children) ? children : madeMember(copyOf(children));
 
 /** The same for a node that nobody else has yet: it is changed. */

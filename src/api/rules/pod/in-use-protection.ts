@@ -42,7 +42,7 @@ export const attributesProtection: Protection<VolumeAttributesClass> = {
 };
 
 /** Whether a pod is a reason to keep a claim of its namespace. */
-export const usesClaim = (pod: Pod, claim: string): boolean =>
+const usesClaim = (pod: Pod, claim: string): boolean =>
   !isFinished(pod.status?.phase) && claimsOf(pod).includes(claim);
 
 function isBound({ status }: PersistentVolume): boolean {
