@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { setImmediate as soon } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { turnsDuring } from '../../../test/support/turns.ts';
 import { memoryPipe } from '../bytes/memory-pipe.ts';
 import { Arrivals, closed, RawPeer, readAll, socketPair } from './spdy.fixture.ts';
 import { SpdyConnection } from './spdy-connection.ts';
+import { encodeDataHead } from './spdy-frame.ts';
 import type { SpdyStream } from './spdy-stream.ts';
 
 const MiB = 1024 * 1024;
@@ -33,6 +35,24 @@ const replies = {
 };
 
 describe('a server', () => {
+  it('takes very many small frames in turns, in order, and the end behind them', async () => {
+    const { streams, peer } = await serverWithRawPeer();
+    peer.write(peer.synStream(1));
+    const stream = await streams.next();
+    stream.accept();
+    const frames = Array.from({ length: 4000 }, (_, i) => {
+      const text = Buffer.from(`${i} `);
+      return Buffer.concat([encodeDataHead(1, text.length, false), text]);
+    });
+    const { turns, result } = await turnsDuring(() => {
+      peer.write(Buffer.concat([...frames, encodeDataHead(1, 0, true)]));
+      peer.socket.end();
+      return readAll(stream);
+    });
+    expect(result.toString()).toBe(Array.from({ length: 4000 }, (_, i) => `${i} `).join(''));
+    expect(turns).toBeGreaterThanOrEqual(4000 / 250);
+  });
+
   it('answers a session of kubectl 1.20 byte for byte', async () => {
     // Proves the recorded exchange: three streams, output, status, ends, and the client's GOAWAY.
     const { server, streams, peer, serverSocket } = await serverWithRawPeer();

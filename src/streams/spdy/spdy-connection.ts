@@ -6,6 +6,7 @@
  */
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { turnToAnswer } from '../../time-slices.ts';
 import { unsentBytes } from '../bytes/byte-copy.ts';
 import { IdleTimer } from '../bytes/idle-timer.ts';
 import {
@@ -44,6 +45,8 @@ const keepAliveMs = 30_000;
 const defaultIdleMs = 4 * 3600 * 1000;
 const defaultPingMs = { server: 30_000, client: 5_000 } as const;
 const streamIdMax = 0x7fffffff;
+/** Frames that are parsed in one turn of the event loop: 64 KB may hold 8,000. */
+const turnFrames = 250;
 
 export interface SpdyConnectionOptions {
   readonly role: 'server' | 'client';
@@ -84,6 +87,8 @@ export class SpdyConnection {
   readonly #stalled = new Set<SpdyStream>();
   #keptBytes = 0;
   #replies = 0;
+  /** What waits for its turn. */
+  #rest: Buffer | undefined;
   #paused = false;
   #writers: (() => void)[] = [];
   readonly #idle: IdleTimer;
@@ -164,7 +169,9 @@ export class SpdyConnection {
     // 'close' follows and is enough: peers often just cut the connection.
     socket.on('error', () => {});
     socket.on('drain', () => this.#drained());
-    socket.once('end', () => this.#end());
+    socket.once('end', () => {
+      if (!this.#rest) this.#end();
+    });
     // Deferred, so that the caller has this object before `onStream` is called.
     process.nextTick(() => {
       if (head !== undefined && head.length > 0) this.#receive(head);
@@ -187,15 +194,26 @@ export class SpdyConnection {
   #receive(chunk: Buffer): void {
     if (this.#state !== 'open') return;
     this.#idle.touch();
+    if (this.#rest) this.#rest = Buffer.concat([this.#rest, chunk]);
+    else this.#parse(chunk);
+  }
+
+  #parse(chunk: Buffer): void {
+    if (this.#state !== 'open') return;
+    let taken = chunk.length;
     this.#socket.cork();
     try {
-      this.#parser.push(chunk);
+      taken = this.#parser.push(chunk, turnFrames);
     } catch (error) {
       if (!(error instanceof SpdyProtocolError)) throw error;
       this.#goaway(goawayStatus.protocolError);
     } finally {
       this.#socket.uncork();
     }
+    this.#rest = taken < chunk.length ? chunk.subarray(taken) : undefined;
+    // In a turn of its own, before more is read.
+    if (this.#rest) void turnToAnswer().then(() => this.#parse(this.#rest!));
+    else if (this.#socket.readableEnded) this.#end();
     this.#updateReading();
   }
 
@@ -286,11 +304,14 @@ export class SpdyConnection {
     opening.reject(new Error(message));
   }
 
-  /** Reads the socket while no stream is at its bound and the peer reads our replies. */
+  /** Reads the socket while nothing of it waits, no stream is at its bound and the peer reads our replies. */
   #updateReading(): void {
     const pause =
       this.#state === 'open' &&
-      (this.#stalled.size > 0 || this.#keptBytes >= keptBytesMax || this.#replies >= repliesMax);
+      (this.#rest !== undefined ||
+        this.#stalled.size > 0 ||
+        this.#keptBytes >= keptBytesMax ||
+        this.#replies >= repliesMax);
     if (pause === this.#paused) return;
     this.#paused = pause;
     if (pause) this.#socket.pause();

@@ -17,8 +17,8 @@ const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex
 
 type Told = ControlFrame | { type: 'data'; id: number; bytes: string; fin: boolean };
 
-/** Feeds chunks to a new parser; data frames of one stream that follow each other are joined. */
-function parse(chunks: Iterable<Buffer>): Told[] {
+/** A new parser, and what it tells; data frames of one stream that follow each other are joined. */
+function listened(): { told: Told[]; parser: FrameParser } {
   const told: Told[] = [];
   const parser = new FrameParser({
     onControl: (frame) => told.push('block' in frame ? { ...frame, block: Buffer.from(frame.block) } : frame),
@@ -30,7 +30,12 @@ function parse(chunks: Iterable<Buffer>): Told[] {
       } else told.push({ type: 'data', id, bytes: bytes.toString('hex'), fin });
     },
   });
-  for (const chunk of chunks) parser.push(chunk);
+  return { told, parser };
+}
+
+function parse(chunks: Iterable<Buffer>): Told[] {
+  const { told, parser } = listened();
+  for (const chunk of chunks) expect(parser.push(chunk)).toBe(chunk.length);
   return told;
 }
 
@@ -110,6 +115,17 @@ describe('frames', () => {
     for (let size = 1; size <= 64; size++) expect(parse(split(all, size))).toEqual(frames);
     for (let at = 0; at <= all.length; at++)
       expect(parse([all.subarray(0, at), all.subarray(at)])).toEqual(frames);
+  });
+
+  it('are the same when few are taken in each call', () => {
+    const all = Buffer.concat([...vectors, ...received].map(([bytes]) => hex(bytes)));
+    for (const framesMax of [1, 2, 5]) {
+      const { told, parser } = listened();
+      let calls = 0;
+      for (let rest = all; rest.length > 0; calls++) rest = rest.subarray(parser.push(rest, framesMax));
+      expect(told).toEqual(parse([all]));
+      expect(calls).toBeGreaterThanOrEqual((vectors.length + received.length) / framesMax);
+    }
   });
 
   it('of empty data without FIN say nothing', () => {

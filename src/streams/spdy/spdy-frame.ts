@@ -132,6 +132,8 @@ export class FrameParser {
   #dataLeft = 0;
   #dataFin = false;
   #stopped = false;
+  /** Frames that may begin before the call returns. */
+  #framesLeft = 0;
 
   constructor(handler: FrameHandler) {
     this.#handler = handler;
@@ -143,16 +145,21 @@ export class FrameParser {
     this.#body = undefined;
   }
 
-  /** Throws SpdyProtocolError; the parser must not be used after that. */
-  push(chunk: Buffer): void {
+  /**
+   * Returns how many bytes it has taken: all of them, unless they hold more frames than this; then the rest must come
+   * next. Throws SpdyProtocolError; the parser must not be used after that.
+   */
+  push(chunk: Buffer, framesMax = Number.POSITIVE_INFINITY): number {
     let offset = 0;
-    while (offset < chunk.length && !this.#stopped) {
+    this.#framesLeft = framesMax;
+    while (offset < chunk.length && !this.#stopped && this.#framesLeft > 0) {
       if (this.#dataLeft > 0) offset = this.#passData(chunk, offset);
       else if (this.#body !== undefined) offset = this.#gatherBody(this.#body, chunk, offset);
       else if (this.#headFilled > 0 || chunk.length - offset < headBytes)
         offset = this.#gatherHead(chunk, offset);
       else offset = this.#begin(chunk, offset, chunk, offset + headBytes);
     }
+    return this.#stopped ? chunk.length : offset;
   }
 
   #gatherHead(chunk: Buffer, offset: number): number {
@@ -166,6 +173,7 @@ export class FrameParser {
 
   /** Starts the frame whose head is at `headAt`; returns how far `chunk` is consumed. */
   #begin(head: Buffer, headAt: number, chunk: Buffer, offset: number): number {
+    this.#framesLeft--;
     const length = head.readUInt32BE(headAt + 4) & 0xffffff;
     if ((head[headAt]! & 0x80) === 0) {
       this.#beginData(head.readUInt32BE(headAt), head[headAt + 4]!, length);
