@@ -18,7 +18,8 @@ const source = `
 export { KindTable } from './src/api/kinds/kinds.ts';
 export { openMemoryStore } from './src/store/memory.ts';
 export { View } from './src/registry/view/view.ts';
-export { Registry } from './src/registry/registry.ts';
+export { makeWriting } from './src/registry/writing.ts';
+export { admissionChain } from './src/registry/admission/plugins.ts';
 export { collectionOf } from './src/registry/target.ts';
 export { actingAs } from './src/registry/writers.ts';
 export { makeAuthorizer } from './src/access/authorization/make-authorizer.ts';
@@ -69,14 +70,16 @@ export async function decisions() {
   const view = await made.View.open(store, kinds);
   let uids = 0;
   const chance = { nowMs: Date.now, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
-  const registry = new made.Registry(store, view, kinds, chance);
+  const { admissionChain: admission } = made;
+  const writing = made.makeWriting(store, view, kinds, chance, { admission });
+  const { registry } = writing;
   const plant = (resource, namespace, object) =>
     registry.seed(
       made.actingAs('kube-apiserver', 'create'),
       made.collectionOf(kinds.resource(`${group}/v1`, resource), namespace),
       object,
     );
-  await made.ensureDefaultPolicy(registry);
+  await made.ensureDefaultPolicy(writing);
   const rule = (at) => ({
     verbs: ['get', 'list', 'watch'],
     apiGroups: ['', 'apps'],
