@@ -70,11 +70,9 @@ export async function decisions() {
   const view = await made.View.open(store, kinds);
   let uids = 0;
   const chance = { nowMs: Date.now, uid: () => `uid-${uids++}`, randomBelow: () => 0 };
-  const { admissionChain: admission } = made;
-  const writing = made.makeWriting(store, view, kinds, chance, { admission });
-  const { registry } = writing;
+  const writing = made.makeWriting(store, view, kinds, chance, { admission: made.admissionChain });
   const plant = (resource, namespace, object) =>
-    registry.seed(
+    writing.registry.seed(
       made.actingAs('kube-apiserver', 'create'),
       made.collectionOf(kinds.resource(`${group}/v1`, resource), namespace),
       object,
@@ -103,7 +101,7 @@ export async function decisions() {
       }),
     );
   await Promise.all(writes);
-  const { authorizer } = await made.makeAuthorizer({}, registry);
+  const { authorizer } = await made.makeAuthorizer({}, writing.registry);
   const people = Array.from({ length: users }, (_, at) => ({
     name: `user-${at}`,
     groups: [`team-${at % 50}`, `team-${(at + 7) % 50}`, 'system:authenticated'],
