@@ -27,7 +27,7 @@ const { children } = useCommand();
 let cwd: string;
 let home: string;
 let kubeconfig: string;
-const simulated = ['--simulated-nodes', '1'];
+const simulated = ['--secure-port', '0', '--simulated-nodes', '1'];
 const realNode = ['--port', '0', '--secure-port', 'off', '--pod-network', 'host'];
 
 const isHere = afterFirst();
