@@ -26,6 +26,7 @@ import { createLua, deleteLua, measure, patchLua } from '../wrk.mjs';
 const syncs = 400;
 const pageBytes = 4096;
 const deletesPerSecondMax = 14_000;
+const deletesAloneMax = 6000;
 
 const median = (figures) => figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)];
 
@@ -99,7 +100,9 @@ export async function tails(row, { seconds = 3, turns = false, trace = false, bu
         const prefix = `gone${connections}${beside ? 'c' : ''}`;
         const deleting = verb === 'delete' ? Math.min(seconds, connections === 1 ? 3 : 1) : seconds;
         if (verb === 'delete')
-          await fill(server.url, (connections === 1 ? 2000 : deletesPerSecondMax) * deleting, { prefix });
+          await fill(server.url, (connections === 1 ? deletesAloneMax : deletesPerSecondMax) * deleting, {
+            prefix,
+          });
         await traceOf(server);
         if (turns) await longestTurns(server, file);
         const sync = connections === 1 ? syncMs() : undefined;

@@ -1,5 +1,5 @@
 /** The data folder: created when missing, and closed to other users, because it contains secrets. */
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 const folderMode = 0o700;
@@ -14,6 +14,7 @@ const ownNames: ReadonlySet<string> = new Set([
   'data.mdb',
   'lock.mdb',
   'owner',
+  'journal',
   'restoring',
   'node',
   'lost+found',
@@ -60,5 +61,23 @@ function close(path: string, mode: number): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EPERM' && code !== 'ENOENT') throw error;
+  }
+}
+
+/**
+ * Syncs folders, so that a new file or folder survives a power cut: from the data folder up to the parent of the
+ * topmost created one. Not every system supports that.
+ */
+export function syncFolders(folder: string, topmost: string): void {
+  for (let path = folder; ; path = dirname(path)) {
+    try {
+      const descriptor = openSync(path, 'r');
+      try {
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {}
+    if (path === dirname(topmost) || path === dirname(path)) return;
   }
 }

@@ -11,6 +11,9 @@ import { SEPARATOR } from './store.ts';
 
 export const FORMAT = 2;
 
+/** A data file of format 2 that names a journal (`journaled-engine.ts`): what it lacks is there. The next format is 4. */
+export const JOURNALED = 3;
+
 /** Unknown resources listed in a message. */
 const NAMED_MAX = 20;
 

@@ -37,7 +37,7 @@ export function carryingOut(root: RootDatabase, file: string): CarryOut {
   const usual = Buffer.allocUnsafeSlow(USUAL_BYTES);
   let refused = false;
   return (memory, end) => {
-    if (isFull(file, end)) return { message: 'No space left on device', code: 'ENOSPC', refused: false };
+    if (!hasRoom(file, end)) return { message: 'No space left on device', code: 'ENOSPC', refused: false };
     const own = end <= usual.length ? usual : Buffer.allocUnsafeSlow(end);
     Buffer.from(memory).copy(own, 0, 0, end);
     try {
@@ -74,14 +74,14 @@ export function carryingOut(root: RootDatabase, file: string): CarryOut {
 }
 
 /**
- * Whether there may be too little space for a sheet. LMDB is not asked then: when a write fails, lmdb-js 3.5.6 prints a
- * message of more bytes than it has for it, and the process is aborted some writes later.
+ * Whether there is space for a sheet. If not, LMDB is not asked: when a write fails, lmdb-js 3.5.6 prints a message of
+ * more bytes than it has for it, and the process is aborted some writes later.
  */
-function isFull(file: string, sheetBytes: number): boolean {
+export function hasRoom(file: string, sheetBytes: number): boolean {
   try {
     const { bavail, bsize } = statfsSync(file);
-    return bavail * bsize < 2 * sheetBytes + spareBytes;
+    return bavail * bsize >= 2 * sheetBytes + spareBytes;
   } catch {
-    return false;
+    return true;
   }
 }

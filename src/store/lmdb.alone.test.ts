@@ -359,10 +359,10 @@ describe('the data file', () => {
     const dataDir = await prepared((store) => put(store, 'a', ''));
     const root = open({ path: dataDir, noSubdir: false, overlappingSync: false });
     const meta = root.openDB({ name: 'meta', encoding: 'binary', keyEncoding: 'binary' });
-    await meta.put(Buffer.from('format'), Buffer.from([0, 0, 0, 0, 0, 3]));
+    await meta.put(Buffer.from('format'), Buffer.from([0, 0, 0, 0, 0, 4]));
     await root.close();
     expect(await refusal(dataDir)).toBe(
-      `the data folder ${dataDir} has format 3, and this version of Wherry reads format 2`,
+      `the data folder ${dataDir} has format 4, and this version of Wherry reads format 2`,
     );
   });
 

@@ -2,32 +2,30 @@
  * The embedded engine: LMDB, a memory-mapped B-tree in one file.
  *
  * Three databases: `versions` (revision → record), `index` (key → revision of its newest version) and `meta`
- * (format, revision, compacted, swept, owner). A value is written once and never moved.
+ * (format, revision, compacted, swept, owner, journal). A value is written once and never moved.
  *
  * A commit is durable when its promise resolves: without overlapping sync, LMDB writes the pages, syncs the file, and
  * then writes the new root through a descriptor that syncs by itself. Only then can it be read.
  */
 import {
   accessSync,
-  closeSync,
   constants,
   existsSync,
-  fsyncSync,
-  openSync,
   realpathSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Database, Key, RootDatabase } from 'lmdb';
-import { asserting } from '../switches.ts';
+import { asserting, optimized } from '../switches.ts';
 import { checkDataFile } from './data-file.ts';
-import { closeFile, fileMode, openDataFolder } from './data-folder.ts';
+import { closeFile, fileMode, openDataFolder, syncFolders } from './data-folder.ts';
 import type { Engine, EngineState, Removal, Version, VersionOutline } from './engine.ts';
 import { damaged, notOurs, unavailable } from './folder-failure.ts';
-import { FORMAT, readableFormats, type Upgrade, type Upgraded } from './format.ts';
+import { FORMAT, JOURNALED, readableFormats, type Upgrade, type Upgraded } from './format.ts';
+import { COMMITS_BEFORE_JOURNAL, withJournal } from './journaled-engine.ts';
 import { knownKeys } from './key-filter.ts';
 import { findLmdb, type LmdbLibrary } from './lmdb-library.ts';
 import type { WriteFailure } from './lmdb-transaction.ts';
@@ -57,6 +55,8 @@ export interface LmdbStoreOptions extends VersionedStoreOptions {
   readonly upgrade?: Upgrade;
   /** Called when a folder of a former format has been upgraded. */
   readonly onUpgraded?: (upgraded: Upgraded) => void;
+  /** How many commits come before there is a journal; with 0 it is there at once. Without syncs it is of no use. */
+  readonly commitsBeforeJournal?: number;
 }
 
 /**
@@ -73,7 +73,7 @@ const LOCK_BYTES = 16 * 1024;
 const OPENING_BYTES = 112 * 1024;
 
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<VersionedStore> {
-  const { dataDir, upgrade, onUpgraded } = options;
+  const { dataDir, upgrade, onUpgraded, commitsBeforeJournal = COMMITS_BEFORE_JOURNAL } = options;
   const opening = { unsafeNoFsync: options.unsafeNoFsync };
   let engine = openEngine(dataDir, { ...opening, upgrade });
   if (upgrade && engine.format === upgrade.from) {
@@ -87,7 +87,8 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Versione
     }
     engine = openEngine(dataDir, opening);
   }
-  return new VersionedStore(engine, options);
+  const commitsBefore = optimized && !options.unsafeNoFsync ? commitsBeforeJournal : Number.POSITIVE_INFINITY;
+  return new VersionedStore(await withJournal(engine, commitsBefore), options);
 }
 
 type Opening = Partial<Pick<LmdbStoreOptions, 'upgrade' | 'unsafeNoFsync'>>;
@@ -143,6 +144,8 @@ export class LmdbEngine implements Engine {
   readonly opened: EngineState;
   /** Format of the data file; a former one only if an upgrade was given. */
   readonly format: number;
+  /** The journal that the data file names; 0 if it names none. */
+  readonly journalId: number;
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, string>;
   readonly #versions: Database<Buffer, number>;
@@ -185,6 +188,9 @@ export class LmdbEngine implements Engine {
       this.#index = openDatabase(root, 'index', { encoder: revisionValue, keyEncoder: textKey });
       this.#meta = openDatabase(root, 'meta', { encoding: 'binary', keyEncoder: textKey });
       this.format = this.#checkFormat(upgrade);
+      this.journalId = this.#meta.doesExist('journal') ? this.#metaRevision('journal') : 0;
+      if ((this.format === JOURNALED) !== (this.journalId !== 0))
+        throw damaged(folder, 'its format and the name of its journal do not agree');
       this.opened = root.transactionSync(() => this.#claim());
       this.#revision = this.opened.revision;
       for (const key of this.#index.getKeys({ start: '' })) this.#keys.add(key);
@@ -245,11 +251,12 @@ export class LmdbEngine implements Engine {
     return this.#read(() => [...this.#versions.getKeys({ start: after + 1, limit })]);
   }
 
-  async commit(versions: readonly Version[]): Promise<void> {
+  /** @param isAwaited whether clients wait for it; otherwise it is left to the thread that writes */
+  async commit(versions: readonly Version[], isAwaited = true): Promise<void> {
     // Added before the commit: too early costs a lookup, too late would report an existing key as missing.
     for (const { key, previous } of versions) if (previous === 0) this.#keys.add(key);
     try {
-      await this.#put(versions, APPEND, versions.at(-1)!.revision);
+      await this.#put(versions, APPEND, versions.at(-1)!.revision, isAwaited ? versions.length : undefined);
     } catch (error) {
       // A full disk may recover, so clients may retry. After other errors the stored state is not known.
       if (!this.#broken) for (const { key, previous } of versions) if (previous === 0) this.#keys.delete(key);
@@ -262,13 +269,13 @@ export class LmdbEngine implements Engine {
    */
   load(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
-    return this.#put(versions, PUT, revision);
+    return this.#put(versions, PUT, revision, versions.length);
   }
 
   /** Like `load`, for versions in ascending order after all existing ones. */
   loadInOrder(versions: readonly Version[], revision: number): Promise<void> {
     for (const { key } of versions) this.#keys.add(key);
-    return this.#put(versions, APPEND, revision);
+    return this.#put(versions, APPEND, revision, versions.length);
   }
 
   async remove({ versions, keys, compacted, swept }: Removal): Promise<void> {
@@ -280,6 +287,16 @@ export class LmdbEngine implements Engine {
     sheet.putMeta('swept', swept);
     await this.#transact(this.#revision);
     for (const key of keys) this.#keys.delete(key);
+  }
+
+  /** Names the journal in the data file, which then has another format; with 0 it names no journal any more. */
+  async nameJournal(id: number): Promise<void> {
+    const sheet = this.#sheet;
+    sheet.clear();
+    sheet.putMeta('format', id === 0 ? FORMAT : JOURNALED);
+    if (id === 0) sheet.removeMeta('journal');
+    else sheet.putMeta('journal', id);
+    await this.#transact(this.#revision);
   }
 
   bytes(): number {
@@ -317,7 +334,12 @@ export class LmdbEngine implements Engine {
     }
   }
 
-  #put(versions: readonly Version[], action: typeof APPEND | typeof PUT, revision: number): Promise<void> {
+  #put(
+    versions: readonly Version[],
+    action: typeof APPEND | typeof PUT,
+    revision: number,
+    writes?: number,
+  ): Promise<void> {
     const sheet = this.#sheet;
     sheet.clear();
     for (const version of versions) {
@@ -325,7 +347,7 @@ export class LmdbEngine implements Engine {
       sheet.putHead(version.key, version.revision);
     }
     sheet.putMeta('revision', revision);
-    return this.#transact(revision, versions.length);
+    return this.#transact(revision, writes);
   }
 
   /** Carries out the transaction on the sheet, of so many writes; the store then has this revision. */
@@ -380,7 +402,8 @@ export class LmdbEngine implements Engine {
       return FORMAT;
     }
     const found = format.length === 6 ? readUint48(format, 0) : 'unknown';
-    if (found === FORMAT || (found !== 'unknown' && found === upgrade?.from)) return found;
+    if (found === FORMAT || found === JOURNALED || (found !== 'unknown' && found === upgrade?.from))
+      return found;
     throw new StoreUnavailableError(
       `the data folder ${this.#folder} has format ${found}, and this version of Wherry reads ${readableFormats(upgrade)}`,
     );
@@ -447,22 +470,4 @@ function encodeRevision(revision: number): Buffer {
   const bytes = Buffer.allocUnsafe(6);
   writeUint48(bytes, revision, 0);
   return bytes;
-}
-
-/**
- * Syncs folders, so that a new file or folder survives a power cut: from the data folder up to the parent of the
- * topmost created one. Not every system supports that.
- */
-export function syncFolders(folder: string, topmost: string): void {
-  for (let path = folder; ; path = dirname(path)) {
-    try {
-      const descriptor = openSync(path, 'r');
-      try {
-        fsyncSync(descriptor);
-      } finally {
-        closeSync(descriptor);
-      }
-    } catch {}
-    if (path === dirname(topmost) || path === dirname(path)) return;
-  }
 }

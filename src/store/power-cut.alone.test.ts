@@ -1,5 +1,5 @@
 /**
- * Proves that a power cut at any moment loses no answered write. All calls of the system that a writing process makes
+ * Proves that a power cut at any moment loses no answered write, with a journal and without. All calls of the system that a writing process makes
  * are recorded; then the disk is made as it may be after a cut: what was synced is on it, and of what was not, any
  * pages. A store that does not sync must lose something, or the disk of this test keeps too much.
  */
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isRelease } from '../../test/support/tier.ts';
+import { optimized } from '../switches.ts';
 import { openLmdbStore } from './lmdb.ts';
 import { follow } from './observer.fixture.ts';
 import { StoreUnavailableError } from './store.ts';
@@ -91,7 +92,12 @@ const bytesIn = (text: string): Buffer =>
     ),
   );
 
+/** The files that a store writes to. */
+const files = ['data.mdb', 'journal'] as const;
+type File = (typeof files)[number];
+
 interface Written {
+  readonly file: File;
   readonly offset: number;
   readonly bytes: Buffer;
   readonly from: number;
@@ -105,47 +111,62 @@ interface Record {
   readonly answers: readonly { readonly line: number; readonly word: string }[];
 }
 
-/** What happened to the data file. */
+const escaped = (name: string): string => Buffer.from(name).toString('hex').replace(/../g, '\\x$&');
+
+/** The file of a store that a call is about. */
+const fileOf = (call: Call): File | undefined =>
+  files.find((name) => call.text.split('>', 1)[0]!.endsWith(escaped(`/${name}`)));
+
+/** What happened to the files. */
 function readRecord(text: string): Record {
-  const file = Buffer.from('data.mdb').toString('hex').replace(/../g, '\\x$&');
-  const isOfFile = (call: Call) => call.text.split('>', 1)[0]!.endsWith(file);
   const all = callsOf(text);
   const synced = new Set<string>();
   const places = new Map<string, number>();
   const writes: (Omit<Written, 'durable'> & { readonly to: number; readonly isSynced: boolean })[] = [];
-  const syncs: Call[] = [];
+  const syncs: (Call & { readonly file: File })[] = [];
   const answers: { line: number; word: string }[] = [];
   for (const call of all) {
     const descriptor = /^\w+\((\d+)/.exec(call.text)?.[1] ?? '';
     if (call.name === 'openat') {
       if (/O_D?SYNC/.test(call.text)) synced.add(call.result);
       else synced.delete(call.result);
-    } else if (call.name === 'write' && descriptor === '1') {
+      places.set(call.result, 0);
+      continue;
+    }
+    const file = fileOf(call);
+    if (call.name === 'write' && descriptor === '1') {
       for (const word of bytesIn(call.text).toString().trimEnd().split('\n'))
         answers.push({ line: call.from, word });
-    } else if (!isOfFile(call)) continue;
+    } else if (!file) continue;
     else if (call.name === 'lseek') places.set(descriptor, Number(call.result));
-    else if (call.name === 'fdatasync' || call.name === 'fsync') syncs.push(call);
+    else if (call.name === 'fdatasync' || call.name === 'fsync') syncs.push(Object.assign(call, { file }));
     else if (/write/.test(call.name)) {
       const bytes = bytesIn(call.text.slice(call.text.indexOf('>')));
       const isAt = call.name.startsWith('p');
       const offset = isAt ? Number(/, (\d+)(?:\)| <unf)[^,]*$/.exec(call.text)![1]) : places.get(descriptor)!;
       if (!isAt) places.set(descriptor, offset + bytes.length);
-      writes.push({ offset, bytes, from: call.from, to: call.to, isSynced: synced.has(descriptor) });
+      writes.push({ file, offset, bytes, from: call.from, to: call.to, isSynced: synced.has(descriptor) });
     }
   }
   return {
     answers,
     writes: writes.map(({ to, isSynced, ...write }) => {
-      const sync = syncs.find((one) => one.from > to);
+      const sync = syncs.find((one) => one.file === write.file && one.from > to);
       return { ...write, durable: isSynced ? to : (sync?.to ?? Number.POSITIVE_INFINITY) };
     }),
   };
 }
 
-/** The data file after a cut at a line; pages that were not synced are there with a chance of `kept` in four. */
-function disk({ writes }: Record, line: number, kept: number, random: (bound: number) => number): Buffer {
-  const begun = writes.filter(({ from }) => from <= line);
+/** A file after a cut at a line; pages that were not synced are there with a chance of `kept` in four. */
+function disk(
+  { writes }: Record,
+  name: File,
+  line: number,
+  kept: number,
+  random: (bound: number) => number,
+): Buffer | undefined {
+  const begun = writes.filter(({ file, from }) => file === name && from <= line);
+  if (begun.length === 0) return undefined;
   const image = Buffer.alloc(Math.max(...begun.map(({ offset, bytes }) => offset + bytes.length)));
   for (const { offset, bytes, durable } of begun)
     for (let at = 0; at < bytes.length; at += pageBytes)
@@ -169,10 +190,10 @@ function recorded(sync: 'on' | 'off'): Record {
 }
 
 /** What of the answered writes a store has lost that is opened on this disk; `refused` if it does not open. */
-async function lost(image: Buffer, answered: readonly string[]): Promise<string[]> {
+async function lost(images: readonly (Buffer | undefined)[], answered: readonly string[]): Promise<string[]> {
   const dataDir = mkdtempSync(join(base, 'cut-'));
   mkdirSync(dataDir, { recursive: true });
-  writeFileSync(join(dataDir, 'data.mdb'), image);
+  for (const [i, image] of images.entries()) if (image) writeFileSync(join(dataDir, files[i]!), image);
   try {
     const store = await openLmdbStore({ dataDir });
     try {
@@ -199,16 +220,18 @@ async function losses(record: Record): Promise<string[]> {
   const all: string[] = [];
   for (let i = 0; i < cuts; i++) {
     const line = first + random(span);
-    const image = disk(record, line, i % 4, random);
+    const images = files.map((name) => disk(record, name, line, i % 4, random));
     const answered = record.answers.filter((answer) => answer.line <= line).map(({ word }) => word);
-    for (const word of await lost(image, answered)) all.push(`cut at line ${line}: ${word.slice(0, 100)}`);
+    for (const word of await lost(images, answered)) all.push(`cut at line ${line}: ${word.slice(0, 100)}`);
   }
   return all;
 }
 
 it.skipIf(!hasStrace)('a power cut loses nothing that was answered', { timeout: 120_000 }, async () => {
   const record = recorded('on');
-  expect(record.answers.length).toBe(144);
+  expect(record.answers.length).toBe(224);
+  const entries = record.writes.filter(({ file, offset }) => file === 'journal' && offset >= pageBytes);
+  expect(entries.some(({ bytes }) => bytes.toString('latin1', 0, 4) === 'WJE1')).toBe(optimized);
   expect(await losses(record)).toEqual([]);
 });
 

@@ -14,8 +14,10 @@ const lone = 40;
 const rounds = 8;
 /** More writes at a time than the main thread carries out by itself. */
 const together = 12;
+/** Writes one after the other, after each round. */
+const alone = 10;
 
-const store = await openLmdbStore({ dataDir, unsafeNoFsync: sync === 'off' });
+const store = await openLmdbStore({ dataDir, unsafeNoFsync: sync === 'off', commitsBeforeJournal: 0 });
 
 async function answered(word: string, write: Promise<number>): Promise<number> {
   const revision = await write;
@@ -37,5 +39,7 @@ for (let round = 0; round < rounds; round++) {
   const first = lone + round * together;
   await Promise.all(Array.from({ length: together }, (_, i) => create(first + i)));
   await answered(`pods\0default\0p${round}=x`, remove(store, `pods\0default\0p${round}`, at[round]!));
+  // Enough that LMDB takes what is in the journal, again and again.
+  for (let i = 0; i < alone; i++) await create(lone + rounds * together + round * alone + i);
 }
 await store.close();

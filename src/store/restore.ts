@@ -11,11 +11,11 @@ import { existsSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BackupHead, type BackupSummary, readBackup } from './backup-file.ts';
 import { checkDataFile } from './data-file.ts';
-import { openDataFolder } from './data-folder.ts';
+import { openDataFolder, syncFolders } from './data-folder.ts';
 import { damaged, readVersion, type Version } from './engine.ts';
 import { unavailable } from './folder-failure.ts';
 import { Renaming, type Upgrade, type Upgraded } from './format.ts';
-import { type LmdbEngine, openEngine, RESTORING, syncFolders } from './lmdb.ts';
+import { type LmdbEngine, openEngine, RESTORING } from './lmdb.ts';
 import { claimFolder, releaseFolder } from './owner.ts';
 import { StoreUnavailableError } from './store.ts';
 

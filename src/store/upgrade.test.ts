@@ -158,9 +158,9 @@ describe('a folder of the former format', () => {
     expect(await failure(dataDir, {})).toBe(
       `the data folder ${dataDir} has format 1, and this version of Wherry reads format 2`,
     );
-    await setFormat(dataDir, 3);
+    await setFormat(dataDir, 4);
     expect(await failure(dataDir)).toBe(
-      `the data folder ${dataDir} has format 3, and this version of Wherry reads formats 1 and 2`,
+      `the data folder ${dataDir} has format 4, and this version of Wherry reads formats 1 and 2`,
     );
   });
 

@@ -9,6 +9,7 @@ const ownNames = [
   'data.mdb',
   'lock.mdb',
   'owner',
+  'journal',
   'restoring',
   'node',
   'volumes',
