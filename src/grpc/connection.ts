@@ -7,6 +7,7 @@
  */
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { Pieces } from '../pieces.ts';
 import { optimized } from '../switches.ts';
 import { CallError, GrpcCode } from './call-error.ts';
 import type { ClientRequest, ClientSession } from './client-session.ts';
@@ -247,8 +248,7 @@ class Call {
   /** The outcome that the peer has reported: an error, or null for success. */
   #outcome: CallError | null | undefined;
   #isOver = false;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #pieces = new Pieces();
   /** Size of the frame that is being received; known when its head has arrived. */
   #wanted = FRAME_BYTES;
 
@@ -305,18 +305,16 @@ class Call {
   }
 
   #take(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    while (this.#bytes >= this.#wanted && !this.#isOver) {
-      const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    this.#pieces.add(chunk);
+    while (this.#pieces.bytes >= this.#wanted && !this.#isOver) {
+      const all = this.#pieces.take();
       this.#wanted = FRAME_BYTES + all.readUInt32BE(1);
       if (this.#wanted > MESSAGE_BYTES_MAX) {
         this.fail(new CallError(GrpcCode.internal, `a message has ${this.#wanted} bytes`));
         return;
       }
       const rest = all.length >= this.#wanted ? all.subarray(this.#wanted) : all;
-      this.#chunks = rest.length ? [rest] : [];
-      this.#bytes = rest.length;
+      if (rest.length) this.#pieces.add(rest);
       if (rest === all) return;
       const message = all.subarray(FRAME_BYTES, this.#wanted);
       this.#wanted = FRAME_BYTES;

@@ -2,6 +2,7 @@
 import { request as plainRequest } from 'node:http';
 import { type Agent, request as tlsRequest } from 'node:https';
 import { boundInterim } from '../../interim-answers.ts';
+import { Pieces } from '../../pieces.ts';
 import { TrustedAgent } from '../../pki/trusted-tls.ts';
 
 const answerBytesMax = 1024 * 1024;
@@ -56,17 +57,14 @@ export function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
         ...(isTls && agent ? { agent } : {}),
       },
       (response) => {
-        const chunks: Buffer[] = [];
-        let bytes = 0;
+        const pieces = new Pieces();
         response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length;
-          if (bytes > answerBytesMax)
+          if (pieces.add(chunk) > answerBytesMax)
             sent.destroy(new RemoteFailure(`the answer of ${url} has more than ${answerBytesMax} bytes`));
-          else chunks.push(chunk);
         });
         response.on('end', () => {
           clearTimeout(timer);
-          resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
+          resolve({ code: response.statusCode ?? 0, text: pieces.whole().toString('utf8') });
         });
         response.on('error', (error) => sent.destroy(error));
       },

@@ -5,6 +5,7 @@ import { JsonError } from '../../api/text/json.ts';
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { masters } from '../../api/values/user.ts';
 import { boundInterim } from '../../interim-answers.ts';
+import { Pieces } from '../../pieces.ts';
 import { readSentJson } from '../../registry/sliced-json.ts';
 import { readError } from '../../streams/dial/net-error.ts';
 import type { RemoteVersion } from './api-services.ts';
@@ -62,19 +63,16 @@ function asked(connection: Duplex, path: string, host: string, url: string): Pro
     boundInterim(sent);
     sent.on('error', (error) => reject(new Error(readError(error))));
     sent.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
+      const pieces = new Pieces();
       response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > answerBytesMax) sent.destroy(new Error('the answer is too large'));
-        else chunks.push(chunk);
+        if (pieces.add(chunk) > answerBytesMax) sent.destroy(new Error('the answer is too large'));
       });
       response.on('error', reject);
       response.on('end', () => {
         const { statusCode = 0 } = response;
         if (statusCode < 200 || statusCode > 299)
           return reject(new BadStatus(`bad status from ${url}: ${statusCode}`));
-        resolve(Buffer.concat(chunks));
+        resolve(pieces.whole());
       });
     });
     sent.end();

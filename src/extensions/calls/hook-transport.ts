@@ -7,6 +7,7 @@ import { type Agent, request as openRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { composedKey } from '../../composed-key.ts';
 import { boundInterim } from '../../interim-answers.ts';
+import { Pieces } from '../../pieces.ts';
 import { connectTrusted, TrustedAgent, type TrustedOptions } from '../../pki/trusted-tls.ts';
 import { TurnQueue } from '../../turn-queue.ts';
 import { bundleTrust } from './ca-bundle.ts';
@@ -250,19 +251,15 @@ class HookCall {
 }
 
 async function collect(response: IncomingMessage): Promise<HookAnswer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const pieces = new Pieces();
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) {
-      response.destroy();
-      throw new Error(`http: response body too large: the limit is ${answerBytesMax} bytes`);
-    }
-    chunks.push(chunk);
+    if (pieces.add(chunk) <= answerBytesMax) continue;
+    response.destroy();
+    throw new Error(`http: response body too large: the limit is ${answerBytesMax} bytes`);
   }
   return {
     code: response.statusCode ?? 0,
     contentType: response.headers['content-type'] ?? '',
-    body: Buffer.concat(chunks),
+    body: pieces.whole(),
   };
 }

@@ -7,6 +7,7 @@ import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:c
 import { request } from 'node:https';
 import { readYaml } from '../../api/text/yaml.ts';
 import { readBootstrapToken } from '../../api/values/bootstrap-token.ts';
+import { Pieces } from '../../pieces.ts';
 import { publicDer } from '../../pki/key-pair.ts';
 import { certificatesIn } from '../../pki/pem.ts';
 import { TrustedAgent } from '../../pki/trusted-tls.ts';
@@ -116,16 +117,13 @@ function get(url: URL, ca: string | undefined): Promise<{ status: number; text: 
       url,
       ca === undefined ? { rejectUnauthorized: false } : { agent: new TrustedAgent({ ca }) },
       (answer) => {
-        const chunks: Buffer[] = [];
-        let length = 0;
+        const pieces = new Pieces();
         answer.on('error', fail);
         answer.on('data', (chunk: Buffer) => {
-          length += chunk.length;
-          if (length > documentBytesMax) sent.destroy(new Error('the answer is too large'));
-          else chunks.push(chunk);
+          if (pieces.add(chunk) > documentBytesMax) sent.destroy(new Error('the answer is too large'));
         });
         answer.on('end', () =>
-          resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+          resolve({ status: answer.statusCode ?? 0, text: pieces.whole().toString('utf8') }),
         );
       },
     );

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { badRequest, requestTimeout, StatusError, tooLarge, unknownFormat } from '../../api/errors/errors.ts';
 import type { Model } from '../../api/model/model.ts';
 import { JsonError } from '../../api/text/json.ts';
+import { Pieces } from '../../pieces.ts';
 import { type Input, summaryOf } from '../../registry/input.ts';
 import { readSentJson } from '../../registry/sliced-json.ts';
 import { Http2Request } from '../wire/http2-request.ts';
@@ -36,19 +37,16 @@ export function readBody(
   if (request instanceof Http2Request && request.body) return request.body;
   if (announced === 0) return noBody;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const pieces = new Pieces();
     const finish = (error: Error | undefined): void => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
       if (error) reject(error);
-      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      else resolve(pieces.whole());
     };
     const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size > limits.bodyBytesMax) finish(refuse());
+      if (pieces.add(chunk) > limits.bodyBytesMax) finish(refuse());
       else if (!take(chunk.length)) finish(crowded());
-      else chunks.push(chunk);
     };
     const onEnd = (): void => finish(undefined);
     const onError = (): void => finish(badRequest('the request ended before its body did'));

@@ -3,37 +3,32 @@
  * complete waits for the rest, except for data, which is passed on as it comes.
  */
 import { HEAD_BYTES } from '../../http2/frame-rules.ts';
+import { Pieces } from '../../pieces.ts';
 
 export class FrameInput {
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #pieces = new Pieces();
   #wanted = 1;
 
   add(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
+    this.#pieces.add(chunk);
   }
 
   /** All bytes together, if what is awaited has arrived; then they have to be given back. */
   take(): Buffer | undefined {
-    if (this.#bytes < this.#wanted || this.#bytes === 0) return undefined;
-    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
-    this.#chunks = [];
-    this.#bytes = 0;
+    const { bytes } = this.#pieces;
+    if (bytes < this.#wanted || bytes === 0) return undefined;
     this.#wanted = 1;
-    return all;
+    return this.#pieces.take();
   }
 
   /** @param wanted bytes with which it makes sense to go on */
   giveBack(rest: Buffer, wanted = HEAD_BYTES): void {
-    if (rest.length > 0) this.#chunks.unshift(rest);
-    this.#bytes += rest.length;
+    if (rest.length > 0) this.#pieces.add(rest);
     this.#wanted = wanted;
   }
 
   drop(): void {
-    this.#chunks = [];
-    this.#bytes = 0;
+    this.#pieces.clear();
   }
 }
 

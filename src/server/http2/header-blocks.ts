@@ -74,7 +74,7 @@ export class HeaderBlocks {
 
   /** What was awaited is complete, or will not come. */
   rest(): void {
-    if (this.#open) return;
+    if (this.#open || !this.#timer) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#held > 0) this.share.give(this.owner, this.#held);

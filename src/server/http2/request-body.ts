@@ -1,19 +1,12 @@
 /**
  * The body of a request while it arrives: it waits here until its handler reads it, and the client gets room for as much
- * as was read. Small pieces are copied together: a piece of one byte would take a hundred here.
+ * as was read.
  */
 import { Readable } from 'node:stream';
-
-/** Smaller pieces are copied. */
-const copiedMax = 1024;
-const blockBytes = 16 * 1024;
+import { copiedMax, Pieces } from '../../pieces.ts';
 
 export class RequestBody {
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  /** The block that small pieces are copied to, and how much of it is used. */
-  #block: Buffer | undefined;
-  #used = 0;
+  readonly #pieces = new Pieces();
   #isWhole = false;
   #reader: Readable | undefined;
   /** Whether the reader asked for more than there was. */
@@ -33,25 +26,9 @@ export class RequestBody {
       this.#push(chunk);
       return;
     }
-    this.#bytes += chunk.length;
-    if (chunk.length < copiedMax) this.#copy(chunk);
-    else {
-      this.#block = undefined;
-      this.#chunks.push(chunk);
-    }
-  }
-
-  #copy(chunk: Buffer): void {
-    if (!this.#block || this.#block.length - this.#used < chunk.length) {
-      // A body that is small as a whole takes no large block.
-      this.#block = Buffer.allocUnsafe(this.#chunks.length === 0 ? copiedMax : blockBytes);
-      this.#used = 0;
-      this.#chunks.push(this.#block.subarray(0, 0));
-    }
-    const begin = this.#used - this.#chunks.at(-1)!.length;
-    chunk.copy(this.#block, this.#used);
-    this.#used += chunk.length;
-    this.#chunks[this.#chunks.length - 1] = this.#block.subarray(begin, this.#used);
+    // The first piece, too, may be a small part of what it came with.
+    const isSmall = this.#pieces.bytes === 0 && chunk.length < copiedMax;
+    this.#pieces.add(isSmall ? Buffer.from(chunk) : chunk);
   }
 
   end(): void {
@@ -62,8 +39,7 @@ export class RequestBody {
   /** Everything, if it has arrived before anybody read it. */
   get all(): Buffer | undefined {
     if (!this.#isWhole || this.#reader) return undefined;
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks, this.#bytes)];
-    return this.#chunks[0];
+    return this.#pieces.whole();
   }
 
   /** A stream of it. */
@@ -76,12 +52,9 @@ export class RequestBody {
   }
 
   #read(): void {
-    const chunk = this.#chunks.shift();
-    this.#block = undefined;
-    if (chunk) {
-      this.#bytes -= chunk.length;
-      this.#push(chunk);
-    } else if (this.#isWhole) this.#reader!.push(null);
+    const chunk = this.#pieces.shift();
+    if (chunk) this.#push(chunk);
+    else if (this.#isWhole) this.#reader!.push(null);
     else this.#isAwaited = true;
   }
 
@@ -93,9 +66,7 @@ export class RequestBody {
   /** No more comes, and what is here is dropped. */
   drop(): void {
     this.#isDropped = true;
-    this.#chunks = [];
-    this.#bytes = 0;
-    this.#block = undefined;
+    this.#pieces.clear();
     this.#isAwaited = false;
     this.#reader?.destroy();
   }

@@ -1,5 +1,5 @@
 /** Proves the bounds of a session: what a client sends costs no more than its bytes, and nobody else's turn. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { encodeHeaders } from '../../grpc/header-block.ts';
 import { Flag, Frame, Reason } from '../../http2/frame-rules.ts';
 import { frame, get, headers, number, post, served, setting } from './raw-client.fixture.ts';
@@ -236,4 +236,17 @@ describe('a connection', () => {
     for (const event of ['data', 'end', 'close']) server.requests[0]!.on(event, () => void heard.push(event));
     await expect.poll(() => heard).toEqual(['close']);
   });
+});
+
+it('does not wait for more of a frame that came in two parts', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const client = await (await served()).connected();
+  await client.frame(Frame.settings, 0, ack);
+  client.send(ping.subarray(0, 12));
+  for (let i = 0; i < 20; i++) await turn();
+  await client.send(ping.subarray(12)).frame(Frame.ping, 0, ack);
+  vi.advanceTimersByTime(31_000);
+  expect((await client.send(headers(1)).answer(1)).status).toBe('200');
+  expect(client.seen.some(({ type }) => type === Frame.goAway)).toBe(false);
 });

@@ -221,6 +221,8 @@ export class Session implements StreamSession {
   }
 
   #frame(type: number, flags: number, id: number, payload: Buffer): void {
+    // It may have been awaited, of whatever type it is.
+    this.#blocks.rest();
     if (type === Frame.headers) this.#headers(flags, id, payload);
     else if (type === Frame.data)
       this.#receiveData(
@@ -299,7 +301,6 @@ export class Session implements StreamSession {
     const ends = (flags & Flag.endStream) !== 0;
     if (id % 2 === 0) throw new ConnectionError(Reason.protocol, `a client opens stream ${id}`);
     if (!(flags & Flag.endHeaders)) return this.#blocks.begin(id, ends, block);
-    this.#blocks.rest();
     this.#receiveHeaders(id, this.#decoder.decode(block), ends);
   }
 

@@ -1,6 +1,7 @@
 /** One request of the server itself to the kubelet API of a node. */
 import { request } from 'node:http';
 import { boundInterim } from '../../interim-answers.ts';
+import { Pieces } from '../../pieces.ts';
 import type { NodeConnector, NodeLocation } from '../../streams/dial/node-connector.ts';
 
 /** An answer with another code than 200; the message is its text. */
@@ -50,19 +51,16 @@ export async function askNodeText(
     };
     const timer = setTimeout(() => fail(new Error('no answer')), answerMs);
     sent.on('error', fail).on('response', (response) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
+      const pieces = new Pieces();
       response
         .on('data', (chunk: Buffer) => {
-          length += chunk.length;
-          if (length > answerBytesMax) fail(new Error('the answer is too long'));
-          else chunks.push(chunk);
+          if (pieces.add(chunk) > answerBytesMax) fail(new Error('the answer is too long'));
         })
         .on('error', fail)
         .on('end', () => {
           clearTimeout(timer);
           connection.destroy();
-          const text = Buffer.concat(chunks).toString('utf8');
+          const text = pieces.whole().toString('utf8');
           if (response.statusCode !== 200) reject(new NodeRefusal(response.statusCode ?? 0, text));
           else resolve(text);
         });

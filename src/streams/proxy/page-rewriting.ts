@@ -10,6 +10,7 @@ import {
   inflateRaw,
   type ZlibOptions,
 } from 'node:zlib';
+import { Pieces } from '../../pieces.ts';
 import { rewriteHtml } from './html-rewriting.ts';
 import type { LinkRule } from './link-rewriting.ts';
 
@@ -45,7 +46,7 @@ export interface HeldPage {
 /** Buffers a page up to the bound; rejects when the answer breaks off. */
 export function holdPage(answer: IncomingMessage): Promise<HeldPage> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const pieces = new Pieces();
     let size = 0;
     const release = (): void => {
       heldBytes -= size;
@@ -55,17 +56,16 @@ export function holdPage(answer: IncomingMessage): Promise<HeldPage> {
       answer.off('data', take).off('end', ended).off('error', broken).off('close', broken);
     };
     const take = (chunk: Buffer): void => {
-      chunks.push(chunk);
-      size += chunk.length;
+      size = pieces.add(chunk);
       heldBytes += chunk.length;
       if (size <= pageBytesMax && heldBytes <= heldBytesMax) return;
       answer.pause();
       stop();
-      resolve({ chunks, whole: false, release });
+      resolve({ chunks: pieces.list, whole: false, release });
     };
     const ended = (): void => {
       stop();
-      resolve({ chunks, whole: true, release });
+      resolve({ chunks: pieces.list, whole: true, release });
     };
     const broken = (error?: Error): void => {
       stop();

@@ -7,6 +7,8 @@ import { makeLongLived, type UpgradeRefusal } from '../dial/upgrade-request.ts';
 
 /** Maximum message size, as in Kubernetes. */
 const messageBytesMax = 32 * 1024 * 1024;
+/** Reads over which a message may come: small ones take hundreds of bytes each, whatever they hold. */
+const chunksMax = 64 * 1024;
 /** With this many bytes unsent, pings are no longer answered: the client does not read. */
 const pongBacklogBytesMax = 1024 * 1024;
 /** Interval of unsolicited pongs, which show that the server is alive while reading is paused. */
@@ -53,6 +55,7 @@ export function acceptWebSocket(
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload: options.messageBytesMax ?? messageBytesMax,
+    maxBufferedChunks: chunksMax,
     allowSynchronousEvents: !options.oneByOne,
     autoPong: false,
   });

@@ -1,6 +1,7 @@
 /** The HTTP API of Docker and Podman over their unix socket. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { Pieces } from '../../../pieces.ts';
 
 /** The newest version of the API that this code knows. */
 const versionOwn = '1.44';
@@ -144,17 +145,13 @@ function messageOf(text: string, status: number): string {
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let length = 0;
+  const pieces = new Pieces();
   for await (const piece of answer as AsyncIterable<Buffer>) {
-    length += piece.length;
-    if (length > answerBytesMax) {
-      answer.destroy();
-      throw new DockerError(0, `the answer has more than ${answerBytesMax} bytes`);
-    }
-    pieces.push(piece);
+    if (pieces.add(piece) <= answerBytesMax) continue;
+    answer.destroy();
+    throw new DockerError(0, `the answer has more than ${answerBytesMax} bytes`);
   }
-  return Buffer.concat(pieces).toString('utf8');
+  return pieces.whole().toString('utf8');
 }
 
 /** Whether a call found nothing to do: what it names is gone, or is already as wanted. */
