@@ -18,6 +18,8 @@ export interface NamedService {
   readonly name: string;
 }
 
+const keyOf = ({ namespace, name }: NamedService): string => `${namespace}/${name}`;
+
 export class ServiceDirectory {
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
@@ -71,7 +73,7 @@ export class ServiceDirectory {
 
   /** All slices of a service, of whichever controller or user. */
   slices(namespace: string, name: string): readonly EndpointSlice[] {
-    return [...(this.#byService.get(`${namespace}/${name}`)?.values() ?? [])];
+    return [...(this.#byService.get(keyOf({ namespace, name }))?.values() ?? [])];
   }
 
   close(): void {
@@ -95,13 +97,13 @@ export class ServiceDirectory {
     const before = previous && serviceOf(previous);
     const after = slice && serviceOf(slice);
     if (before) {
-      const key = `${before.namespace}/${before.name}`;
+      const key = keyOf(before);
       const slices = this.#byService.get(key);
       slices?.delete(previous.metadata.name ?? '');
       if (slices?.size === 0) this.#byService.delete(key);
     }
     if (after) {
-      const key = `${after.namespace}/${after.name}`;
+      const key = keyOf(after);
       const slices = this.#byService.get(key) ?? new Map<string, EndpointSlice>();
       this.#byService.set(key, slices.set(slice.metadata.name ?? '', slice));
     }
@@ -110,12 +112,11 @@ export class ServiceDirectory {
   }
 
   #tell(changed: NamedService): void {
-    const { namespace, name } = changed;
-    const key = `${namespace}/${name}`;
+    const key = keyOf(changed);
     const tell = (): void => {
       for (const listener of this.#listeners) listener(changed);
     };
-    const ports = this.service(namespace, name)?.spec?.ports ?? [];
+    const ports = this.service(changed.namespace, changed.name)?.spec?.ports ?? [];
     if ((this.#byService.get(key)?.size ?? 0) + ports.length > manyMax) this.#paced.run(key, tell);
     else tell();
   }

@@ -8,9 +8,10 @@
  *   3.2.1.10.in-addr.arpa                                PTR: the service or the endpoint with this address
  */
 import { isIPv4 } from 'node:net';
-import type { Endpoint, EndpointSlice, Service } from '../../api/generated/types.ts';
+import type { Endpoint, EndpointPortV1, EndpointSlice, Service } from '../../api/generated/types.ts';
 import { isReady } from '../../api/rules/service/slice-endpoints.ts';
 import type { ServiceDirectory } from '../../client/service-directory.ts';
+import { composedKey } from '../../composed-key.ts';
 import { type DnsRecord, type Question, type Reply, recordTypes, replyCodes } from './dns-message.ts';
 import type { ServiceAddresses } from './service-addresses.ts';
 
@@ -23,7 +24,7 @@ const ttl = 5;
 const recordsMax = 200;
 
 /** A CNAME to a name outside the cluster. */
-interface Elsewhere {
+export interface Elsewhere {
   readonly alias: DnsRecord;
   readonly target: string;
 }
@@ -99,10 +100,12 @@ function addressReply(
   directory: ServiceDirectory,
   addresses: ServiceAddresses,
 ): Reply | undefined {
-  const names = addresses.of(address).flatMap(({ namespace, name }) => {
+  const names: (readonly string[])[] = [];
+  for (const { namespace, name } of addresses.of(address)) {
+    if (names.length >= recordsMax) break;
     const service = directory.service(namespace, name);
-    return service ? namedService(service, directory).namesOf(address) : [];
-  });
+    if (service) names.push(...namedService(service, directory).namesOf(address));
+  }
   if (!names.length) return undefined;
   if (type !== recordTypes.PTR && type !== recordTypes.ANY) return nothing(replyCodes.ok);
   const answers = names.slice(0, recordsMax);
@@ -138,21 +141,33 @@ class NamedService {
 
   addresses(name: readonly string[]): DnsRecord[] {
     const { clusterIP = '' } = this.service.spec ?? {};
-    const found = isIPv4(clusterIP) ? [clusterIP] : this.#hosts().map(({ ip }) => ip);
-    return [...new Set(found)].filter(isIPv4).map((address) => ({ type: 'A', name, ttl, address }));
+    return isIPv4(clusterIP) ? records(name, [clusterIP]) : this.#records(name, () => true);
   }
 
   /** The records of one host name of a headless service; several endpoints may share it. */
   host(name: readonly string[], host: string): DnsRecord[] {
-    const found = this.#hosts().filter((one) => hostOf(one) === host);
-    return [...new Set(found.map(({ ip }) => ip))].map((address) => ({ type: 'A', name, ttl, address }));
+    const address = host.replaceAll('-', '.');
+    return this.#records(name, ({ ip, endpoint: { hostname } }) =>
+      hostname ? hostname === host : ip === address,
+    );
+  }
+
+  /** The addresses of some hosts, as many as an answer may have. */
+  #records(name: readonly string[], isIt: (host: Host) => boolean): DnsRecord[] {
+    const found = new Set<string>();
+    for (const host of this.#hosts()) {
+      if (found.size >= recordsMax) break;
+      if (isIt(host)) found.add(host.ip);
+    }
+    return records(name, found);
   }
 
   /** The names that an address has: the service's own, or those of its endpoints. */
   namesOf(address: string): (readonly string[])[] {
     if (this.service.spec?.clusterIP === address) return [this.name];
-    const hosts = this.#isHeadless ? this.#hosts().filter(({ ip }) => ip === address) : [];
-    return [...new Set(hosts.map(hostOf))].map((host) => [host, ...this.name]);
+    const found = new Set<string>();
+    if (this.#isHeadless) for (const host of this.#hosts()) if (host.ip === address) found.add(hostOf(host));
+    return [...found].slice(0, recordsMax).map((host) => [host, ...this.name]);
   }
 
   /** SRV records: of all ports, or of those with this name and protocol. */
@@ -160,47 +175,62 @@ class NamedService {
     const wanted = (one: { name?: string; protocol?: string }): boolean =>
       port === undefined || ((one.name ?? '').toLowerCase() === port && (one.protocol ?? 'TCP') === protocol);
     const answers: DnsRecord[] = [];
-    const additionals = new Map<string, DnsRecord>();
-    const add = (target: readonly string[], number: number, addresses: readonly DnsRecord[]): void => {
-      if (answers.length >= recordsMax) return;
-      answers.push({ type: 'SRV', name, ttl, port: number, target });
-      for (const record of addresses) additionals.set(JSON.stringify(record), record);
-    };
-    if (isIPv4(this.service.spec?.clusterIP ?? '')) {
-      for (const one of this.service.spec!.ports ?? [])
-        if (wanted(one)) add(this.name, one.port ?? 0, this.addresses(this.name));
-    } else
-      for (const slice of this.slices)
-        for (const one of (slice.ports ?? []).filter(wanted))
-          for (const host of hostsOf(slice)) {
-            const target = [hostOf(host), ...this.name];
-            add(target, one.port ?? 0, this.host(target, hostOf(host)));
-          }
+    const add = (target: readonly string[], number = 0): boolean =>
+      answers.push({ type: 'SRV', name, ttl, port: number, target }) < recordsMax;
+    const hasOneAddress = isIPv4(this.service.spec?.clusterIP ?? '');
+    const hosts = new Set<string>();
+    if (hasOneAddress)
+      (this.service.spec!.ports ?? []).filter(wanted).every((one) => add(this.name, one.port));
+    else
+      for (const [number, host] of this.#doors(wanted)) {
+        hosts.add(host);
+        if (!add([host, ...this.name], number)) break;
+      }
     if (!answers.length) return nothing(replyCodes.noName);
-    return {
-      code: replyCodes.ok,
-      own: true,
-      answers,
-      additionals: [...additionals.values()].slice(0, recordsMax),
-    };
+    const additionals = hasOneAddress ? this.addresses(this.name) : this.#addressesOf(hosts);
+    return { code: replyCodes.ok, own: true, answers, additionals };
+  }
+
+  /** The ports of all hosts, each with the name of its host. */
+  *#doors(wanted: (port: EndpointPortV1) => boolean): Iterable<[port: number | undefined, host: string]> {
+    for (const slice of this.slices) {
+      const hosts = new Set<string>();
+      for (const host of hostsOf(slice)) if (hosts.size < recordsMax) hosts.add(hostOf(host));
+      for (const { port } of hosts.size > 0 ? (slice.ports ?? []).filter(wanted) : [])
+        for (const host of hosts) yield [port, host];
+    }
+  }
+
+  /** The addresses of hosts by their names, each under its own: one look at all, however many are wanted. */
+  #addressesOf(wanted: ReadonlySet<string>): DnsRecord[] {
+    const found = new Map<string, DnsRecord>();
+    for (const host of this.#hosts()) {
+      if (found.size >= recordsMax) break;
+      const name = hostOf(host);
+      if (!wanted.has(name)) continue;
+      found.set(composedKey(name, host.ip), { type: 'A', name: [name, ...this.name], ttl, address: host.ip });
+    }
+    return [...found.values()];
   }
 
   get #isHeadless(): boolean {
     return this.service.spec?.type !== 'ExternalName' && !isIPv4(this.service.spec?.clusterIP ?? '');
   }
 
-  #hosts(): Host[] {
-    return this.slices.flatMap(hostsOf);
+  *#hosts(): Iterable<Host> {
+    for (const slice of this.slices) yield* hostsOf(slice);
   }
 }
 
 /** The hosts behind a service. Slices of services that publish unready addresses mark them as ready. */
-const hostsOf = ({ endpoints }: EndpointSlice): Host[] =>
-  (endpoints ?? [])
-    .filter(isReady)
-    .flatMap((endpoint) =>
-      (endpoint.addresses ?? []).filter((ip) => isIPv4(ip)).map((ip) => ({ ip, endpoint })),
-    );
+function* hostsOf({ addressType, endpoints }: EndpointSlice): Iterable<Host> {
+  if (addressType !== 'IPv4') return;
+  for (const endpoint of endpoints ?? [])
+    if (isReady(endpoint)) for (const ip of endpoint.addresses ?? []) yield { ip, endpoint };
+}
+
+const records = (name: readonly string[], addresses: Iterable<string>): DnsRecord[] =>
+  [...addresses].map((address) => ({ type: 'A', name, ttl, address }));
 
 const hostOf = ({ ip, endpoint }: Host): string => endpoint.hostname || ip.replaceAll('.', '-');
 
@@ -208,7 +238,7 @@ const hostOf = ({ ip, endpoint }: Host): string => endpoint.hostname || ip.repla
 function answer(type: number, addresses: readonly DnsRecord[]): Reply {
   if (!addresses.length) return nothing(replyCodes.noName);
   if (type !== recordTypes.A && type !== recordTypes.ANY) return nothing(replyCodes.ok);
-  return { code: replyCodes.ok, own: true, answers: addresses.slice(0, recordsMax) };
+  return { code: replyCodes.ok, own: true, answers: addresses };
 }
 
 /** A negative answer, with the SOA record that limits how long it may be cached. */

@@ -6,6 +6,7 @@ import type { Socket as DatagramSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import type { Server, Socket } from 'node:net';
 import type { ServiceDirectory } from '../../client/service-directory.ts';
+import { Pieces } from '../../pieces.ts';
 import { DnsForward, type NameServer } from './dns-forward.ts';
 import {
   type DnsQuery,
@@ -17,13 +18,15 @@ import {
   recordTypes,
   replyCodes,
 } from './dns-message.ts';
-import { lookUp } from './dns-records.ts';
+import { type Elsewhere, lookUp } from './dns-records.ts';
 import { ServiceAddresses } from './service-addresses.ts';
 import type { ServiceDoor } from './service-door.ts';
 
 const connectionsMax = 64;
 const idleMs = 10_000;
 const messageBytesMax = 65_535;
+/** Before each message of a connection. */
+const lengthBytes = 2;
 /** Ports tried when the caller does not choose one. */
 const openTriesMax = 20;
 /** Maximum number of queries in progress; UDP queries beyond it are dropped, and clients retry those. */
@@ -66,7 +69,6 @@ export class DnsServer {
     this.#datagrams = datagrams;
     this.#datagrams.on('error', onError);
     this.#datagrams.on('message', (message, { address, port }) => {
-      if (this.#pending >= pendingMax) return;
       this.#answer(message, 'udp').then((reply) => {
         if (reply) this.#datagrams?.send(reply, port, address, () => undefined);
       }, onError);
@@ -110,19 +112,26 @@ export class DnsServer {
     this.#connections.add(socket);
     socket.once('close', () => this.#connections.delete(socket));
     socket.setTimeout(idleMs, () => socket.destroy());
-    let received = Buffer.alloc(0);
+    const received = new Pieces();
+    let wanted = lengthBytes;
     for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
-      received = Buffer.concat([received, chunk as Buffer]);
-      for (;;) {
-        const length = received.length < 2 ? undefined : received.readUInt16BE(0);
-        if (length === undefined || received.length < 2 + length) break;
-        const reply = await this.#answer(received.subarray(2, 2 + length), 'tcp');
-        received = received.subarray(2 + length);
+      received.add(chunk as Buffer);
+      while (received.bytes >= wanted) {
+        const all = received.take();
+        const end = lengthBytes + all.readUInt16BE(0);
+        const isWhole = all.length >= end;
+        const rest = isWhole ? all.subarray(end) : all;
+        if (rest.length > 0) received.add(rest);
+        wanted = isWhole ? lengthBytes : end;
+        if (!isWhole) continue;
+        const reply = await this.#answer(all.subarray(lengthBytes, end), 'tcp');
         // Close the connection on a malformed query.
         if (!reply || socket.destroyed) return void socket.destroy();
         const head = Buffer.alloc(2);
         head.writeUInt16BE(reply.length);
-        socket.write(Buffer.concat([head, reply]));
+        const isTaken = socket.write(Buffer.concat([head, reply]));
+        // Who sends queries without reading answers would fill the memory, and many that came at once a turn.
+        await (isTaken ? turn() : drained(socket));
       }
     }
     socket.end();
@@ -133,10 +142,13 @@ export class DnsServer {
     if (!query) return undefined;
     if ('code' in query) return encodeRefusal(query);
     const bytesMax = way === 'udp' ? query.datagramBytes : messageBytesMax;
+    const found = lookUp(query.question, this.options.directory, this.#addresses);
+    if (found && !('alias' in found)) return encoded(query, found, bytesMax);
+    // Names of the cluster alone are answered at once, whatever others do not answer.
+    if (way === 'udp' && this.#pending >= pendingMax) return undefined;
     this.#pending++;
     try {
-      const found = await this.#find(query);
-      if (found) return encoded(query, found, bytesMax);
+      if (found) return encoded(query, await this.#follow(query, found), bytesMax);
       const answer = await this.#forward.ask(query, message, way);
       if (answer) return answer;
       const code = (await this.#forward.available()) ? replyCodes.failed : replyCodes.noName;
@@ -146,22 +158,20 @@ export class DnsServer {
     }
   }
 
-  /** Undefined for names outside the cluster's domain. CNAMEs are followed to their end. */
-  async #find(query: DnsQuery): Promise<Reply | undefined> {
+  /** Follows CNAMEs to their end. */
+  async #follow({ question: { type } }: DnsQuery, first: Elsewhere): Promise<Reply> {
     const aliases: DnsRecord[] = [];
-    let { question } = query;
-    for (let count = 0; count <= aliasesMax; count++) {
-      const found = lookUp(question, this.options.directory, this.#addresses);
+    let { alias, target } = first;
+    for (let count = 0; count < aliasesMax; count++) {
+      aliases.push(alias);
+      const labels = target.split('.');
+      const found = lookUp({ labels, type }, this.options.directory, this.#addresses);
       if (!found) {
-        if (!aliases.length) return undefined;
-        const name = question.labels;
-        const addresses = question.type === recordTypes.A ? await this.#outside(name) : [];
+        const addresses = type === recordTypes.A ? await this.#outside(labels) : [];
         return { code: replyCodes.ok, own: true, answers: [...aliases, ...addresses] };
       }
-      if (!('alias' in found))
-        return aliases.length ? { ...found, answers: [...aliases, ...(found.answers ?? [])] } : found;
-      aliases.push(found.alias);
-      question = { labels: found.target.split('.'), type: question.type };
+      if (!('alias' in found)) return { ...found, answers: [...aliases, ...(found.answers ?? [])] };
+      ({ alias, target } = found);
     }
     return { code: replyCodes.failed, own: true };
   }
@@ -171,6 +181,18 @@ export class DnsServer {
     return found.map((address) => ({ type: 'A', name, ttl: aliasTtlSeconds, address }));
   }
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Resolves when the client has read what was written, or has gone. */
+const drained = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done).off('close', done);
+      resolve();
+    };
+    socket.on('drain', done).on('close', done);
+  });
 
 /** Encodes the answer, or an error: the API accepts names that are too long for DNS. */
 function encoded(query: DnsQuery, reply: Reply, bytesMax: number): Buffer {

@@ -1,6 +1,7 @@
 /** Proves what network policies allow, as addresses and ports, and the rules that the packet filter gets. */
 import { describe, expect, it } from 'vitest';
 import type { NetworkPolicy, NetworkPolicySpec, Pod } from '../../api/generated/types.ts';
+import { optimized } from '../../switches.ts';
 import { filterScript } from './packet-filter.ts';
 import { type PolicyWorld, permits, rulesOf } from './policy-rules.ts';
 
@@ -137,4 +138,17 @@ it('the packet filter drops what no rule accepts', () => {
   expect(filterScript({ ingress: undefined, egress: undefined }, around)).toBe(
     'add table inet wherry\ndelete table inet wherry\n',
   );
+});
+
+it.runIf(optimized)('a selector is read once for all pods and all changes', () => {
+  let readings = 0;
+  const podSelector = {
+    get matchLabels() {
+      readings++;
+      return { app: 'web' };
+    },
+  };
+  const policies = world({ podSelector, ingress: [{ from: [{ podSelector }] }] });
+  for (let i = 0; i < 3; i++) for (const one of pods) rulesOf(one, policies);
+  expect(readings).toBe(1);
 });

@@ -16,6 +16,7 @@ import type {
 import { type LabelSelectorObject, type Labels, selectorFromObject } from '../../api/kind/label-selector.ts';
 import { isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { parseCIDR, parseIP } from '../../api/values/addresses.ts';
+import { Memo } from '../../memo.ts';
 
 interface AllowedAddresses {
   readonly cidr: string;
@@ -144,8 +145,12 @@ function portsOf({ port, endPort, protocol = 'TCP' }: NetworkPolicyPort, pod?: P
     .map(({ containerPort: number = 0 }) => ({ protocol, first: number, last: number }));
 }
 
+/** Read once: they are asked about every pod, again with every change of a pod. */
+const selectors = new Memo((selector: object) => selectorFromObject(selector as LabelSelectorObject));
+const anything = {};
+
 const matches = (selector: object | undefined, labels: Labels | undefined): boolean =>
-  selectorFromObject((selector ?? {}) as LabelSelectorObject).matches(labels);
+  selectors.of(selector ?? anything).matches(labels);
 
 /** Whether one of the allowances of a direction covers a connection. */
 export function permits(
