@@ -208,6 +208,28 @@ describe('matching', () => {
     expect(proto.matches(JSON.parse('{"__proto__":"x"}') as Record<string, string>)).toBe(true);
   });
 
+  test('the cost of tens of thousands of requirements grows with the labels alone', () => {
+    const count = 30_000;
+    const of = (operator: 'exists' | '!' | 'in', key: (at: number) => string): LabelSelector =>
+      new LabelSelector(
+        Array.from({ length: count }, (_, at) => ({ key: key(at), operator, values: ['x', `v${at}`] })),
+      );
+    const apart = (at: number): string => `k${at}`;
+    const selectors = [of('!', apart), of('exists', apart), of('in', () => 'a')];
+    let looks = 0;
+    const labels = new Proxy<Record<string, string>>(
+      { a: 'x', b: 'y' },
+      {
+        getOwnPropertyDescriptor: (target, key) => {
+          looks++;
+          return Object.getOwnPropertyDescriptor(target, key);
+        },
+      },
+    );
+    expect(selectors.map((selector) => selector.matches(labels))).toEqual([true, false, true]);
+    expect(looks).toBeLessThan(20);
+  });
+
   test('empty says that everything matches', () => {
     expect(parseLabelSelector('').empty).toBe(true);
     expect(parseLabelSelector('a').empty).toBe(false);
@@ -364,6 +386,27 @@ describe('properties', () => {
         const expected = list.every((one) => holds(one, map));
         expect(new LabelSelector(list).matches(own)).toBe(expected);
         expect(parseLabelSelector(new LabelSelector(list).toString()).matches(own)).toBe(expected);
+      }),
+      { numRuns: rounds(2000) },
+    );
+  });
+
+  test('so it does with more requirements than are tested one by one', () => {
+    const many = fc.array(requirement, { minLength: 17, maxLength: 40 });
+    const name = fc.constantFrom(...Array.from({ length: 40 }, (_, at) => `k${at}`));
+    const apart = fc.array(fc.tuple(name, requirement), { minLength: 17, maxLength: 40 });
+    const likely = fc.constantFrom('', 'x', '1');
+    const one = fc.oneof(
+      many,
+      apart.map((list) => list.map(([key, rest]) => ({ ...rest, key }))),
+    );
+    fc.assert(
+      fc.property(one, fc.dictionary(fc.oneof(key, name), likely), fc.boolean(), (list, own, isOwn) => {
+        const map = new Map(Object.entries(own));
+        // Half of the time only requirements that hold, so that all of them are met.
+        const asked = isOwn ? list.filter((each) => holds(each, map)) : list;
+        const expected = asked.every((each) => holds(each, map));
+        expect(new LabelSelector(asked).matches(own)).toBe(expected);
       }),
       { numRuns: rounds(2000) },
     );

@@ -12,6 +12,8 @@ import { isLabelValue, isQualifiedName, validateLabels } from '../values/names.t
 const textCharsMax = 65_536;
 /** Most requirements in one selector text. */
 const requirementsMax = 1024;
+/** More requirements than this are found by the labels of an object, instead of each being tested. */
+const testedEachMax = 16;
 
 type LabelOperator = '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
 
@@ -45,15 +47,17 @@ export class LabelSelector {
   readonly requirements: readonly LabelRequirement[];
   /** Selects everything. */
   readonly empty: boolean;
-  readonly #tests: readonly ((labels: Labels) => boolean)[];
+  #tests: readonly ((labels: Labels) => boolean)[] | undefined;
 
   constructor(requirements: readonly LabelRequirement[], nothing = false) {
     this.requirements = [...requirements].sort((a, b) => compareTexts(a.key, b.key));
     this.empty = requirements.length === 0 && !nothing;
-    this.#tests = nothing ? [() => false] : this.requirements.map(predicate);
+    if (nothing) this.#tests = [() => false];
   }
 
   matches(labels: Labels | null | undefined): boolean {
+    // Many selectors are only shown or compared.
+    this.#tests ??= testsOf(this.requirements);
     for (const test of this.#tests) if (!test(labels ?? noLabels)) return false;
     return true;
   }
@@ -182,6 +186,59 @@ function predicate({ key, operator, values }: LabelRequirement): (labels: Labels
       };
     }
   }
+}
+
+function testsOf(requirements: readonly LabelRequirement[]): ((labels: Labels) => boolean)[] {
+  return requirements.length > testedEachMax ? [joined(requirements)] : requirements.map(predicate);
+}
+
+/**
+ * One test for very many requirements, in the order of their keys. Its cost grows with the labels of an object, not with
+ * the requirements; those of a key are read when an object has that label.
+ */
+function joined(requirements: readonly LabelRequirement[]): (labels: Labels) => boolean {
+  const starts = new Map<string, number>();
+  const asked = new Set<string>();
+  for (const [at, { key, operator }] of requirements.entries()) {
+    if (!starts.has(key)) starts.set(key, at);
+    if (operator !== '!' && operator !== '!=' && operator !== 'notin') asked.add(key);
+  }
+  const tests = new Map<string, ((labels: Labels) => boolean)[]>();
+  const testsOfKey = (key: string): ((labels: Labels) => boolean)[] => {
+    const start = starts.get(key);
+    if (start === undefined) return [];
+    let end = start;
+    while (requirements[end]?.key === key) end++;
+    const found = merged(key, requirements.slice(start, end)).map(predicate);
+    tests.set(key, found);
+    return found;
+  };
+  return (labels) => {
+    // Keys are asked for once each: one that is missing is met after as many as there are labels.
+    for (const key of asked) if (!Object.hasOwn(labels, key)) return false;
+    return Object.keys(labels).every((key) =>
+      (tests.get(key) ?? testsOfKey(key)).every((test) => test(labels)),
+    );
+  };
+}
+
+/** The requirements of one key as few: one set of values that it may have, and one that it may not. */
+function merged(key: string, list: readonly LabelRequirement[]): LabelRequirement[] {
+  let allowed: Set<string> | undefined;
+  const refused = new Set<string>();
+  const others = new Map<string, LabelRequirement>();
+  for (const requirement of list) {
+    const { operator, values } = requirement;
+    if (operator === '=' || operator === 'in')
+      allowed = new Set(allowed ? values.filter((value) => allowed!.has(value)) : values);
+    else if (operator === '!=' || operator === 'notin') for (const value of values) refused.add(value);
+    else others.set(operator + values.join(), requirement);
+  }
+  return [
+    ...(allowed ? [{ key, operator: 'in' as const, values: [...allowed] }] : []),
+    ...(refused.size ? [{ key, operator: 'notin' as const, values: [...refused] }] : []),
+    ...others.values(),
+  ];
 }
 
 function formatRequirement({ key, operator, values }: LabelRequirement): string {

@@ -6,7 +6,7 @@
 import { optimized } from '../../switches.ts';
 import type { ManagedFieldsEntry, ObjectMeta } from '../generated/types.ts';
 import { JsonError } from '../text/json.ts';
-import { pieceChars, readLongJson } from '../text/long-json.ts';
+import { isReadAlike, pieceChars, readLongJson } from '../text/long-json.ts';
 import {
   type FieldSet,
   fieldSetText,
@@ -235,8 +235,7 @@ function takenSet(value: unknown, text: string): FieldSet {
 
 /** The same for a text that may be long; yields after each piece of it. */
 function* readLongSet(text: string): Generator<void, FieldSet> {
-  // Half a surrogate pair is another character in what clients send.
-  if (text.length <= pieceChars || text.includes('\\u')) return readSet(text);
+  if (text.length <= pieceChars || !isReadAlike(text)) return readSet(text);
   const reading = readLongJson(Buffer.from(text));
   for (;;) {
     const { done, value } = reading.next();

@@ -53,6 +53,12 @@ export interface LongDocument {
   readonly duplicates: readonly Duplicate[];
 }
 
+/**
+ * Whether a stored text is read here as `JSON.parse` reads it: with no surrogate that may lack its other half, which is
+ * replaced in what clients send, and stored as an escape.
+ */
+export const isReadAlike = (stored: Buffer | string): boolean => !stored.includes('\\u');
+
 /** Reads a text, and yields how many steps that took since. Throws as `readJson` does. */
 export function* readLongJson(bytes: Buffer, bound?: KeyBound): Generator<number, LongDocument> {
   if (!isUtf8(bytes)) throw new JsonError('invalid UTF-8');

@@ -4,6 +4,7 @@
  */
 import type { PodAffinityTerm } from '../../api/generated/types.ts';
 import { type LabelSelector, selectorFromObject } from '../../api/kind/label-selector.ts';
+import { Memo } from '../../memo.ts';
 import type { ClusterFacts } from './cluster-facts.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodFacts } from './pod-facts.ts';
@@ -20,30 +21,30 @@ export type AffinityFailure =
 class Term {
   readonly topologyKey: string;
   readonly #selector: LabelSelector;
-  readonly #namespaces: ReadonlySet<string>;
+  /** Undefined: that of the pod which has the term. */
+  readonly #namespaces: ReadonlySet<string> | undefined;
   readonly #namespaceSelector: LabelSelector | undefined;
 
-  constructor(
-    term: PodAffinityTerm,
-    owner: PodFacts,
-    private readonly labelsOf: NamespaceLabels,
-  ) {
+  constructor(term: PodAffinityTerm) {
     this.topologyKey = term.topologyKey ?? '';
     this.#selector = selectorFromObject(term.labelSelector as Parameters<typeof selectorFromObject>[0]);
     this.#namespaceSelector = term.namespaceSelector
       ? selectorFromObject(term.namespaceSelector as Parameters<typeof selectorFromObject>[0])
       : undefined;
     const named = term.namespaces ?? [];
-    this.#namespaces = new Set(named.length || this.#namespaceSelector ? named : [owner.namespace]);
+    this.#namespaces = named.length || this.#namespaceSelector ? new Set(named) : undefined;
   }
 
-  means({ namespace, labels }: PodFacts): boolean {
+  means(owner: PodFacts, { namespace, labels }: PodFacts, labelsOf: NamespaceLabels): boolean {
     const here =
-      this.#namespaces.has(namespace) ||
-      (this.#namespaceSelector?.matches(this.labelsOf(namespace)) ?? false);
+      (this.#namespaces ? this.#namespaces.has(namespace) : namespace === owner.namespace) ||
+      (this.#namespaceSelector?.matches(labelsOf(namespace)) ?? false);
     return here && this.#selector.matches(labels);
   }
 }
+
+/** Terms of placed pods are asked about every pod that is scheduled; a tenant may make them long. */
+const terms = new Memo((term: PodAffinityTerm) => new Term(term));
 
 const placeOf = (node: NodeFacts, key: string): string | undefined =>
   Object.hasOwn(node.labels, key) ? `${key}=${node.labels[key]}` : undefined;
@@ -63,13 +64,16 @@ export class PodAffinity {
     return own || cluster.choosy.size > 0 ? new PodAffinity(pod, cluster, labelsOf) : undefined;
   }
 
-  private constructor(pod: PodFacts, cluster: ClusterFacts, labelsOf: NamespaceLabels) {
+  private constructor(
+    pod: PodFacts,
+    cluster: ClusterFacts,
+    private readonly labelsOf: NamespaceLabels,
+  ) {
     const { podAffinity, podAntiAffinity } = pod.affinity ?? {};
-    const ready = (term: PodAffinityTerm, owner: PodFacts): Term => new Term(term, owner, labelsOf);
     for (const term of podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
-      this.#wanted.push({ term: ready(term, pod), places: new Set() });
+      this.#wanted.push({ term: terms.of(term), places: new Set() });
     for (const term of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [])
-      this.#unwanted.push({ term: ready(term, pod), places: new Set() });
+      this.#unwanted.push({ term: terms.of(term), places: new Set() });
     const preferred = [
       ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((one) => ({
         ...one,
@@ -80,7 +84,7 @@ export class PodAffinity {
         sign: -1,
       })),
     ].map(({ podAffinityTerm, weight, sign }) => ({
-      term: ready(podAffinityTerm ?? {}, pod),
+      term: terms.of(podAffinityTerm ?? {}),
       weight: sign * (weight ?? 0),
     }));
     if (this.#wanted.length + this.#unwanted.length + preferred.length > 0)
@@ -88,41 +92,36 @@ export class PodAffinity {
         for (const other of node.pods.values()) {
           if (other.deleting && other.finished) continue;
           for (const { term, places } of [...this.#wanted, ...this.#unwanted])
-            if (term.means(other)) this.#mark(places, node, term.topologyKey);
+            if (term.means(pod, other, labelsOf)) this.#mark(places, node, term.topologyKey);
           for (const { term, weight } of preferred)
-            if (term.means(other)) this.#like(node, term.topologyKey, weight);
+            if (term.means(pod, other, labelsOf)) this.#like(node, term.topologyKey, weight);
         }
-    for (const other of cluster.choosy.values()) this.#hear(other, pod, cluster, ready);
+    for (const other of cluster.choosy.values()) this.#hear(other, pod, cluster);
     this.#firstOfItsKind =
       this.#wanted.length > 0 &&
       this.#wanted.every(({ places }) => places.size === 0) &&
-      this.#wanted.every(({ term }) => term.means(pod));
+      this.#wanted.every(({ term }) => term.means(pod, pod, labelsOf));
   }
 
   /** Adds the terms of a placed pod that select the new one. */
-  #hear(
-    other: PodFacts,
-    pod: PodFacts,
-    cluster: ClusterFacts,
-    ready: (term: PodAffinityTerm, owner: PodFacts) => Term,
-  ): void {
+  #hear(other: PodFacts, pod: PodFacts, cluster: ClusterFacts): void {
     const node = cluster.nodeOf(other.uid)!;
     const { podAffinity, podAntiAffinity } = other.affinity!;
     for (const term of podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
-      const one = ready(term, other);
-      if (one.means(pod)) this.#mark(this.#closed, node, one.topologyKey);
+      const one = terms.of(term);
+      if (one.means(other, pod, this.labelsOf)) this.#mark(this.#closed, node, one.topologyKey);
     }
     for (const {
       podAffinityTerm,
       weight,
     } of podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []) {
-      const one = ready(podAffinityTerm ?? {}, other);
-      if (one.means(pod)) this.#like(node, one.topologyKey, -(weight ?? 0));
+      const one = terms.of(podAffinityTerm ?? {});
+      if (one.means(other, pod, this.labelsOf)) this.#like(node, one.topologyKey, -(weight ?? 0));
     }
     for (const { podAffinityTerm, weight } of podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ??
       []) {
-      const one = ready(podAffinityTerm ?? {}, other);
-      if (one.means(pod)) this.#like(node, one.topologyKey, weight ?? 0);
+      const one = terms.of(podAffinityTerm ?? {});
+      if (one.means(other, pod, this.labelsOf)) this.#like(node, one.topologyKey, weight ?? 0);
     }
   }
 

@@ -42,8 +42,9 @@ const schedulerName = 'default-scheduler';
 const actions = { Scheduled: 'Binding', FailedScheduling: 'Scheduling', Preempted: 'Preempting' };
 /** Concurrent bindings: they share commits. */
 const bindingsMax = 128;
-/** Pods scheduled per event loop tick. */
+/** Pods scheduled per event loop tick; fewer when they take longer than this: rules of pods can be very long. */
 const turnPods = 20;
+const turnMaxMs = 3;
 /** In a large cluster the search stops at this many suitable nodes; the next one goes on behind them. */
 const choiceMax = 100;
 const messageCharactersMax = 1024;
@@ -144,7 +145,9 @@ class Scheduler implements RunningController {
   }
 
   #turn(): void {
+    const begunMs = performance.now();
     for (let i = 0; i < turnPods && this.#binding < bindingsMax && !this.#closed; i++) {
+      if (performance.now() - begunMs > turnMaxMs) break;
       const pod = this.#queue.next();
       if (!pod) return;
       try {

@@ -51,7 +51,7 @@ it('follows changes', async () => {
     ...second,
     namespace: 'default',
     name: 'a',
-    object: () => second.object(),
+    peek: () => second.peek(),
   } as unknown as Entry;
   selectors.observe(first, undefined);
   selectors.observe(moved, first);

@@ -37,7 +37,7 @@ export class Selectors<T extends ApiObject> {
   observe(entry: Entry | undefined, previous: Entry | undefined): void {
     const { namespace, name } = (entry ?? previous)!;
     this.#drop(namespace, name);
-    const selector = entry && this.read(entry.object() as T);
+    const selector = entry && this.read(entry.peek() as T);
     if (selector) this.#keep(namespace, name, selector);
   }
 
