@@ -105,7 +105,11 @@ function* inPasses<T>(work: Generator<void, T>, bytes: number): Generator<number
  * other work runs between passes.
  */
 export function givenInPasses<T>(work: Generator<void, T>, bytes: number): T | Promise<T> {
-  if (bytes * byteSteps >= negligibleCost) return givenInSlices(inPasses(work, bytes));
+  return bytes * byteSteps >= negligibleCost ? givenInSlices(inPasses(work, bytes)) : givenAtOnce(work);
+}
+
+/** Runs such work without a pause, and returns its result. */
+export function givenAtOnce<T>(work: Generator<unknown, T>): T {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;

@@ -10,7 +10,8 @@ import { rbacGroup } from '../../api/rules/access/rbac.ts';
 import { type ApiObject, type JsonObject, semanticEqual } from '../../api/text/object.ts';
 import type { User } from '../../api/values/user.ts';
 import type { Admission, Guard } from '../../registry/admission-chain.ts';
-import { describePieces, everything, quotedList, TooManyPieces, uncovered } from './coverage.ts';
+import { givenInSlices } from '../../time-slices.ts';
+import { describePieces, everything, quotedList, TooManyPieces, uncoveredBy } from './coverage.ts';
 import type { RbacAuthorizer } from './rbac.ts';
 import type { RbacIndex } from './rbac-index.ts';
 
@@ -39,9 +40,9 @@ export class Escalation {
     const place = { namespace: namespace || undefined, name: request.verb === 'create' ? undefined : name };
     if (await this.#may(request.user, 'escalate', kind.resource, place)) return;
     const { rules, aggregationRule } = object as ClusterRole;
-    this.#checkHeld(admission, rules ?? []);
+    await this.#checkHeld(admission, rules ?? []);
     const gathers = aggregationRule || (old as ClusterRole | undefined)?.aggregationRule;
-    if (gathers && this.#missing(request.user, namespace, everything).length)
+    if (gathers && (await this.#missing(request.user, namespace, everything)).length)
       throw forbidden(kind, name, 'must have cluster-admin privileges to use the aggregationRule');
   }
 
@@ -54,10 +55,11 @@ export class Escalation {
     const resource = roleKind === 'Role' ? 'roles' : 'clusterroles';
     if (await this.#may(request.user, 'bind', resource, place)) return;
     this.index.catchUp();
+    await this.index.read([{ roleKind, roleName, namespace: target.namespace }]);
     const granted = this.index.role(roleKind, target.namespace, roleName);
     // As in Kubernetes, the error names the resource of the binding.
     if (!granted) throw notFound(target.kind, roleName);
-    this.#checkHeld(admission, granted.rules);
+    await this.#checkHeld(admission, granted.rules);
   }
 
   async #may(
@@ -71,11 +73,11 @@ export class Escalation {
     return decision.allowed;
   }
 
-  #checkHeld({ request: { user }, target }: Admission, rules: readonly PolicyRule[]): void {
+  async #checkHeld({ request: { user }, target }: Admission, rules: readonly PolicyRule[]): Promise<void> {
     const { kind, namespace, name } = target;
     let missing: PolicyRule[];
     try {
-      missing = this.#missing(user, namespace, rules);
+      missing = await this.#missing(user, namespace, rules);
     } catch (error) {
       if (!(error instanceof TooManyPieces)) throw error;
       throw forbidden(kind, name, error.message);
@@ -83,15 +85,17 @@ export class Escalation {
     if (missing.length === 0) return;
     const unresolved = this.rbac.missingRoles(user, namespace || undefined);
     const errors = unresolved.length ? `; resolution errors: [${unresolved.join(' ')}]` : '';
+    const lines = await givenInSlices(describePieces(missing));
     throw forbidden(
       kind,
       name,
-      `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${describePieces(missing)}${errors}`,
+      `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${lines}${errors}`,
     );
   }
 
-  #missing(user: User, namespace: string, rules: readonly PolicyRule[]): PolicyRule[] {
-    return uncovered(this.rbac.policyRules(user, namespace || undefined), rules);
+  async #missing(user: User, namespace: string, rules: readonly PolicyRule[]): Promise<PolicyRule[]> {
+    const owned = await this.rbac.ruleSets(user, namespace || undefined);
+    return givenInSlices(uncoveredBy(owned, rules));
   }
 }
 

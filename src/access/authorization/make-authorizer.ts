@@ -51,7 +51,7 @@ export async function makeAuthorizer(
     AlwaysAllow: () => allowAll,
     AlwaysDeny: () => alwaysDeny,
     RBAC: () => rbac,
-    Node: () => new NodeAuthorizer(new NodeGraph(view), () => new RuleSet(defaultRules('system:node'))),
+    Node: () => new NodeAuthorizer(new NodeGraph(view), () => RuleSet.of(defaultRules('system:node'))),
     ABAC: () => abac(options.authorizationPolicyFile),
     Webhook: async ({ webhook }) => {
       const { configFile, ...settings } = webhook!;

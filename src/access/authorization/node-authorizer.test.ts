@@ -12,7 +12,7 @@ describe('a node', () => {
   const made = useRegistry();
   let authorizer: NodeAuthorizer;
   const may = (question: string, namespace?: string): boolean => {
-    authorizer ??= new NodeAuthorizer(new NodeGraph(made.registry.view), () => new RuleSet([]));
+    authorizer ??= new NodeAuthorizer(new NodeGraph(made.registry.view), () => RuleSet.of([]));
     return authorizer.decide(asks(node, question, namespace)).allowed;
   };
   const pod = (name: string, nodeName: string | undefined, spec: object, annotations = {}): Promise<void> =>

@@ -10,6 +10,7 @@ import type { Entry } from '../../registry/view/entry.ts';
 import { Follower, type Following } from '../../registry/view/follower.ts';
 import { memberKey } from '../../registry/view/key.ts';
 import type { View } from '../../registry/view/view.ts';
+import { givenInSlices, inSlices, isLong } from '../../time-slices.ts';
 import { RuleSet } from './rule-set.ts';
 
 /** The namespace of cluster roles and their bindings. */
@@ -28,14 +29,32 @@ export interface Grant {
 class NamedRules {
   readonly key: string;
   #rules: RuleSet | undefined;
+  #reading: Promise<void> | undefined;
 
   constructor(private readonly entry: Entry) {
     this.key = memberKey(entry.namespace, entry.name);
   }
 
   get rules(): RuleSet {
-    this.#rules ??= new RuleSet((this.entry.peek() as { rules?: PolicyRule[] | null }).rules ?? []);
+    this.#rules ??= RuleSet.of(this.#list());
     return this.#rules;
+  }
+
+  #list(): readonly PolicyRule[] {
+    return (this.entry.peek() as { rules?: PolicyRule[] | null }).rules ?? [];
+  }
+
+  /** Reads the rules of a long role in turns with other work; undefined when it is short, or was read. */
+  read(): Promise<void> | undefined {
+    if (this.#rules || !isLong(this.entry.length)) return undefined;
+    this.#reading ??= this.#read();
+    return this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    await inSlices(this.entry.reading());
+    const rules = await givenInSlices(RuleSet.reading(this.#list()));
+    this.#rules ??= rules;
   }
 }
 
@@ -118,8 +137,21 @@ export class RbacIndex {
   }
 
   role(kind: string, namespace: string, name: string): RuleSet | undefined {
-    if (kind === 'ClusterRole') return this.#roles.get(memberKey(cluster, name))?.rules;
-    return kind === 'Role' && namespace ? this.#roles.get(memberKey(namespace, name))?.rules : undefined;
+    return this.#named(kind, namespace, name)?.rules;
+  }
+
+  #named(kind: string, namespace: string, name: string): NamedRules | undefined {
+    if (kind === 'ClusterRole') return this.#roles.get(memberKey(cluster, name));
+    return kind === 'Role' && namespace ? this.#roles.get(memberKey(namespace, name)) : undefined;
+  }
+
+  /** Reads the rules of the first long role that was not read yet, in turns; undefined when all were. */
+  read(grants: readonly Pick<Grant, 'roleKind' | 'roleName' | 'namespace'>[]): Promise<void> | undefined {
+    for (const { roleKind, roleName, namespace } of grants) {
+      const reading = this.#named(roleKind, namespace, roleName)?.read();
+      if (reading) return reading;
+    }
+    return undefined;
   }
 
   #grantsIn(namespace: string, { name, groups }: User): readonly Grant[] {

@@ -1,6 +1,6 @@
 /** Proves that RBAC allows what the rules of bound roles say, and that its index answers like a look at every binding. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { PolicyRule, Subject } from '../../api/generated/types.ts';
 import type { Attributes } from '../../api/kind/access.ts';
 import type { User } from '../../api/values/user.ts';
@@ -19,43 +19,85 @@ describe('a decision', () => {
     await made.role('team', 'reader', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]);
     await made.binding('team', 'b', 'Role', 'reader', [{ kind: 'Group', name: 'dev' }, userAlice]);
     await made.binding('team', 'robots', 'Role', 'reader', [{ kind: 'ServiceAccount', name: 'robot' }]);
-    expect(authorizer().decide(asks(alice, 'get pods x', 'team'))).toEqual({
+    expect(await authorizer().decide(asks(alice, 'get pods x', 'team'))).toEqual({
       allowed: true,
       reason: 'RBAC: allowed by RoleBinding "b/team" of Role "reader" to Group "dev"',
     });
     const robot = user('system:serviceaccount:team:robot');
-    expect(authorizer().decide(asks(robot, 'get pods x', 'team')).reason).toBe(
+    expect((await authorizer().decide(asks(robot, 'get pods x', 'team'))).reason).toBe(
       'RBAC: allowed by RoleBinding "robots/team" of Role "reader" to ServiceAccount "robot/team"',
     );
-    expect(authorizer().decide(asks(alice, 'get pods x', 'other')).allowed).toBe(false);
-    expect(authorizer().decide(asks(alice, 'get pods')).allowed).toBe(false);
+    expect((await authorizer().decide(asks(alice, 'get pods x', 'other'))).allowed).toBe(false);
+    expect((await authorizer().decide(asks(alice, 'get pods'))).allowed).toBe(false);
   });
 
-  it('is made for a user of very many groups', () => {
+  it('is made for a user of very many groups', async () => {
     const groups = Array.from({ length: 200_000 }, (_, i) => `g${i}`);
-    const { allowed } = authorizer().decide(asks({ name: 'many', groups }, 'get pods x', 'team'));
+    const { allowed } = await authorizer().decide(asks({ name: 'many', groups }, 'get pods x', 'team'));
     expect(allowed).toBe(false);
+  });
+
+  it('about names that tens of thousands of rules list is made from few of them, and keeps none of the names', async () => {
+    const count = 5_000;
+    const rules = Array.from({ length: count }, (_, at) => ({
+      verbs: ['*'],
+      apiGroups: ['*'],
+      resources: ['*'],
+      resourceNames: [`n${at}`],
+    }));
+    await made.role('names', 'many', rules);
+    await made.binding('names', 'many', 'Role', 'many', [userAlice]);
+    const rbac = authorizer();
+    const asked = async (name: string) =>
+      (await rbac.decide(asks(alice, `get pods ${name}`, 'names'))).allowed;
+    // A long role is read in turns of the event loop.
+    expect(rbac.decide(asks(alice, 'get pods n0', 'names'))).toBeInstanceOf(Promise);
+    expect(await asked('n0')).toBe(true);
+    const looks = vi.spyOn(Array.prototype, 'includes');
+    try {
+      expect(await Promise.all([asked('n7'), asked(`n${count}`), asked(`n${count - 1}`)])).toEqual([
+        true,
+        false,
+        true,
+      ]);
+      expect(looks.mock.calls.length).toBeLessThan(200);
+    } finally {
+      looks.mockRestore();
+    }
+  });
+
+  it('about a user with very many rules is listed in part, which the list says', async () => {
+    const verbs = Array.from({ length: 5_000 }, (_, at) => `v${at}`);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await made.role('lists', name, [{ verbs, apiGroups: [''], resources: ['pods'] }]);
+      for (const each of ['1', '2'])
+        await made.binding('lists', name + each, 'Role', name, [{ kind: 'User', name: 'lister' }]);
+    }
+    const { resourceRules, incomplete, errors } = await authorizer().rulesFor(user('lister'), 'lists');
+    expect(resourceRules).toHaveLength(3);
+    expect(incomplete).toBe(true);
+    expect(errors).toEqual(['there are too many rules to list all']);
   });
 
   it('is another one as soon as a role, a binding or a missing role is written', async () => {
     const rbac = authorizer();
     const question = asks(user('bob'), 'list secrets', 'team');
-    expect(rbac.decide(question)).toEqual({ allowed: false, reason: '' });
+    expect(await rbac.decide(question)).toEqual({ allowed: false, reason: '' });
     await made.binding('team', 'bob', 'ClusterRole', 'secrets', [{ kind: 'User', name: 'bob' }]);
-    expect(rbac.decide(question).reason).toBe(
+    expect((await rbac.decide(question)).reason).toBe(
       'RBAC: clusterrole.rbac.authorization.k8s.io "secrets" not found',
     );
     await made.role('', 'secrets', [{ verbs: ['list'], apiGroups: [''], resources: ['secrets'] }]);
-    expect(rbac.decide(question).allowed).toBe(true);
+    expect((await rbac.decide(question)).allowed).toBe(true);
     await made.role('', 'secrets', []);
-    expect(rbac.decide(question)).toEqual({ allowed: false, reason: '' });
+    expect(await rbac.decide(question)).toEqual({ allowed: false, reason: '' });
   });
 
   it('on paths needs a cluster role that is bound in the whole cluster', async () => {
     const rbac = authorizer();
     await made.role('', 'paths', [{ verbs: ['get'], nonResourceURLs: ['/logs/*', '/version'] }]);
     await made.binding('team', 'paths', 'ClusterRole', 'paths', [userAlice]);
-    expect(rbac.decide(asks(alice, 'get /version')).allowed).toBe(false);
+    expect((await rbac.decide(asks(alice, 'get /version'))).allowed).toBe(false);
     await made.binding('', 'paths', 'ClusterRole', 'paths', [userAlice]);
     for (const [question, isAllowed] of [
       ['get /version', true],
@@ -64,7 +106,7 @@ describe('a decision', () => {
       ['get /logs', false],
       ['post /version', false],
     ] as const)
-      expect(rbac.decide(asks(alice, question)).allowed, question).toBe(isAllowed);
+      expect((await rbac.decide(asks(alice, question))).allowed, question).toBe(isAllowed);
   });
 });
 
@@ -209,7 +251,7 @@ describe('the index', () => {
             for (const [step, questions] of steps) {
               await apply(made, model, step);
               for (const one of questions) {
-                const { allowed, reason } = rbac.decide(one);
+                const { allowed, reason } = await rbac.decide(one);
                 const binding = model.allowedBy(one);
                 expect(allowed ? /Binding "([^"]+)"/.exec(reason)![1] : undefined).toBe(binding);
               }

@@ -10,17 +10,20 @@ import type { User } from '../../api/values/user.ts';
 import { composedKey, composedOf } from '../../composed-key.ts';
 import { Memo } from '../../memo.ts';
 import { accountUser, type Grant, type RbacIndex } from './rbac-index.ts';
-import { matchesPath } from './rule-set.ts';
+import { matchesPath, type RuleSet } from './rule-set.ts';
 
 /** Maximum number of cached decisions; when exceeded, the cache is cleared. */
 const answersMax = 50_000;
 /** Users and actions with longer keys are not cached. */
 const keyCharsMax = 2_000;
 
+/** Maximum number of verbs, groups, resources, names and paths in a list of rules: roles can have millions. */
+const listedMax = 20_000;
+
 /** The decisions for one user, verb and resource. */
 interface Answers {
-  /** Decisions for names that rules list. */
-  readonly byName: ReadonlyMap<string, Decision>;
+  /** Grants that may allow it for some names. */
+  readonly named: readonly Grant[];
   /** The decision for all other names. */
   readonly otherwise: Decision;
 }
@@ -39,35 +42,64 @@ export class RbacAuthorizer implements Authorizer {
 
   constructor(private readonly index: RbacIndex) {}
 
-  decide({ user, info: { verb, path, resource } }: Attributes): Decision {
+  decide(attributes: Attributes): Decision | Promise<Decision> {
+    const { user, info } = attributes;
+    const { verb, path, resource } = info;
     const generation = this.index.catchUp();
     if (generation !== this.#generation || this.#count >= answersMax) this.#forget(generation);
-    if (!resource) return this.#decidePath(user, verb, path);
-    const { byName, otherwise } = this.#answers(user, verb, resource);
-    const named = resource.name === undefined ? undefined : byName.get(resource.name);
-    return named ?? otherwise;
+    const answers = resource ? this.#answers(user, verb, resource) : this.#pathAnswers(user, verb);
+    if (answers instanceof Promise) return answers.then(() => this.decide(attributes));
+    if (!('named' in answers)) return decisionOnPath(answers, path);
+    const { name } = resource!;
+    const grant =
+      name === undefined
+        ? undefined
+        : answers.named.find((one) => this.index.rulesOf(one)?.allows(verb, resource!));
+    return grant ? allowedBy(grant, user) : answers.otherwise;
   }
 
-  rulesFor(user: User, namespace: string): UserRules {
-    const rules = this.policyRules(user, namespace);
+  async rulesFor(user: User, namespace: string): Promise<UserRules> {
+    const rules: PolicyRule[] = [];
+    let left = listedMax;
+    // As in Kubernetes, once for each binding.
+    for (const grant of await this.#readGrants(user, namespace))
+      for (const rule of this.index.rulesOf(grant)?.rules ?? []) {
+        if (grant.namespace && rule.nonResourceURLs?.length) continue;
+        for (const list of Object.values(rule)) left -= list?.length ?? 0;
+        if (left < 0) break;
+        rules.push(rule);
+      }
+    const errors = this.missingRoles(user, namespace);
     return {
       resourceRules: rules.filter(({ resources }) => resources?.length) as UserRules['resourceRules'],
       pathRules: rules.filter(({ nonResourceURLs }) => nonResourceURLs?.length) as UserRules['pathRules'],
-      incomplete: false,
-      errors: this.missingRoles(user, namespace),
+      incomplete: left < 0,
+      errors: left < 0 ? [...errors, 'there are too many rules to list all'] : errors,
     };
   }
 
-  /** All rules granted to a user in a namespace. Paths are only granted in the whole cluster. */
-  policyRules(user: User, namespace: string | undefined): PolicyRule[] {
-    this.index.catchUp();
-    return this.index
-      .grantsOf(user, namespace)
-      .flatMap((grant) =>
-        (this.index.rulesOf(grant)?.rules ?? []).filter(
-          ({ nonResourceURLs }) => !grant.namespace || !nonResourceURLs?.length,
-        ),
-      );
+  /**
+   * The rules granted to a user in a namespace, by roles, and whether their paths count: these are only granted in the
+   * whole cluster.
+   */
+  async ruleSets(user: User, namespace: string | undefined): Promise<ReadonlyMap<RuleSet, boolean>> {
+    const sets = new Map<RuleSet, boolean>();
+    for (const grant of await this.#readGrants(user, namespace)) {
+      const rules = this.index.rulesOf(grant);
+      if (rules) sets.set(rules, sets.get(rules) || !grant.namespace);
+    }
+    return sets;
+  }
+
+  /** What is granted to a user, by roles that have been read. */
+  async #readGrants(user: User, namespace: string | undefined): Promise<readonly Grant[]> {
+    for (;;) {
+      this.index.catchUp();
+      const grants = this.index.grantsOf(user, namespace);
+      const reading = this.index.read(grants);
+      if (!reading) return grants;
+      await reading;
+    }
   }
 
   /** Describes roles that are bound to a user but do not exist. */
@@ -83,7 +115,7 @@ export class RbacAuthorizer implements Authorizer {
     this.#pathsByUser.clear();
   }
 
-  #answers(user: User, verb: string, resource: ResourceAction): Answers {
+  #answers(user: User, verb: string, resource: ResourceAction): Answers | Promise<void> {
     const who = keyOf(user);
     const { group, subresource = '', namespace = '' } = resource;
     const what = composedKey(verb, group, resource.resource, subresource, namespace);
@@ -95,50 +127,47 @@ export class RbacAuthorizer implements Authorizer {
     }
     let answers = known.get(what);
     if (!answers) {
-      answers = this.#workOut(user, verb, resource);
+      const found = this.#workOut(user, verb, resource);
+      if (found instanceof Promise) return found;
+      answers = found;
       known.set(what, answers);
       this.#count++;
     }
     return answers;
   }
 
-  #workOut(user: User, verb: string, resource: ResourceAction): Answers {
-    const byName = new Map<string, Decision>();
-    for (const grant of this.index.grantsOf(user, resource.namespace)) {
+  /** A promise when roles have to be read before. */
+  #workOut(user: User, verb: string, resource: ResourceAction): Answers | Promise<void> {
+    const grants = this.index.grantsOf(user, resource.namespace);
+    const reading = this.index.read(grants);
+    if (reading) return reading;
+    const named: Grant[] = [];
+    for (const grant of grants) {
       const rules = this.index.rulesOf(grant);
-      let decision: Decision | undefined;
-      const isForAll = rules?.names(verb, resource, (names) => {
-        decision ??= allowedBy(grant, user);
-        if (!names) return true;
-        for (const name of names) if (!byName.has(name)) byName.set(name, decision);
-        return false;
-      });
-      if (isForAll) return { byName, otherwise: decision! };
+      if (rules?.allows(verb, { ...resource, name: undefined }))
+        return { named, otherwise: allowedBy(grant, user) };
+      if (rules?.hasNames) named.push(grant);
     }
-    return { byName, otherwise: this.#refused(user, resource.namespace) };
+    return { named, otherwise: this.#refused(user, resource.namespace) };
   }
 
-  #decidePath(user: User, verb: string, path: string): Decision {
-    const { byPattern, otherwise } = this.#pathAnswers(user, verb);
-    for (const [pattern, decision] of byPattern) if (matchesPath(pattern, path)) return decision;
-    return otherwise;
-  }
-
-  #pathAnswers(user: User, verb: string): PathAnswers {
+  #pathAnswers(user: User, verb: string): PathAnswers | Promise<void> {
     const key = composedKey(verb, keyOf(user));
-    let answers = this.#pathsByUser.get(key);
-    if (!answers) {
-      answers = this.#workOutPaths(user, verb);
-      if (key.length > keyCharsMax) return answers;
-      this.#pathsByUser.set(key, answers);
-      this.#count++;
-    }
+    const known = this.#pathsByUser.get(key);
+    if (known) return known;
+    const answers = this.#workOutPaths(user, verb);
+    if (answers instanceof Promise || key.length > keyCharsMax) return answers;
+    this.#pathsByUser.set(key, answers);
+    this.#count++;
     return answers;
   }
 
-  #workOutPaths(user: User, verb: string): PathAnswers {
+  #workOutPaths(user: User, verb: string): PathAnswers | Promise<void> {
+    const grants = this.index.grantsOf(user, undefined);
+    const reading = this.index.read(grants);
+    if (reading) return reading;
     const byPattern = new Map<string, Decision>();
-    for (const grant of this.index.grantsOf(user, undefined)) {
+    for (const grant of grants) {
       const patterns = (this.index.rulesOf(grant)?.paths(verb) ?? []).filter((one) => !byPattern.has(one));
       if (patterns.length === 0) continue;
       const decision = allowedBy(grant, user);
@@ -155,6 +184,11 @@ export class RbacAuthorizer implements Authorizer {
       reason: `RBAC: ${missing.length === 1 ? missing[0] : `[${missing.join(', ')}]`}`,
     };
   }
+}
+
+function decisionOnPath({ byPattern, otherwise }: PathAnswers, path: string): Decision {
+  for (const [pattern, decision] of byPattern) if (matchesPath(pattern, path)) return decision;
+  return otherwise;
 }
 
 /** Cached per user object, which is the same for all requests with one credential. */

@@ -26,9 +26,11 @@ export class UnionAuthorizer implements Authorizer {
     return ask(this.authorizers, attributes, 0, []);
   }
 
-  rulesFor(user: User, namespace: string): UserRules {
-    const all = this.authorizers.map(
-      (authorizer) => authorizer.rulesFor?.(user, namespace) ?? { ...unlisted, errors: [] },
+  async rulesFor(user: User, namespace: string): Promise<UserRules> {
+    const all = await Promise.all(
+      this.authorizers.map(
+        (authorizer) => authorizer.rulesFor?.(user, namespace) ?? { ...unlisted, errors: [] },
+      ),
     );
     return {
       resourceRules: all.flatMap(({ resourceRules }) => resourceRules),

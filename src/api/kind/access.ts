@@ -68,7 +68,7 @@ export interface Authorizer {
   decide(attributes: Attributes): Decision | Promise<Decision>;
 
   /** The rules for a user in a namespace, and for cluster-scoped resources; absent when they cannot be listed. */
-  rulesFor?(user: User, namespace: string): UserRules;
+  rulesFor?(user: User, namespace: string): UserRules | Promise<UserRules>;
 }
 
 export const allowed: Decision = { allowed: true, reason: '' };

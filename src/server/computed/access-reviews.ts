@@ -50,12 +50,15 @@ export function localAccessReview(object: ApiObject, asked: Asked): Promise<Stat
   return statusOf(subjectOf(spec), spec, asked);
 }
 
-export function rulesReview(object: ApiObject, { serving, context }: Asked): SubjectRulesReviewStatus {
+export async function rulesReview(
+  object: ApiObject,
+  { serving, context }: Asked,
+): Promise<SubjectRulesReviewStatus> {
   const namespace = (object as SelfSubjectRulesReview).spec?.namespace;
   if (!namespace) throw badRequest('no namespace on request');
   // Kubernetes leaves the spec out of its answer.
   object.spec = {};
-  const found = serving.writing.authorizer.rulesFor?.(context.user, namespace);
+  const found = await serving.writing.authorizer.rulesFor?.(context.user, namespace);
   return {
     resourceRules: (found?.resourceRules ?? []) as SubjectRulesReviewStatus['resourceRules'],
     nonResourceRules: (found?.pathRules ?? []) as SubjectRulesReviewStatus['nonResourceRules'],
