@@ -29,7 +29,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { onlyRuntime, type Runtimes } from '../runtime/runtime-choice.ts';
 import type { NodeVolumes } from '../volumes/local-volumes.ts';
 import { type KubeletListening, KubeletServer } from './kubelet-server.ts';
-import type { KubeletHost } from './kubelet-sessions.ts';
+import { type KubeletHost, sessionPace } from './kubelet-sessions.ts';
 import { defaultHeartbeat, type HeartbeatTimes, NodeRegistration } from './node-registration.ts';
 import { type NodeVersion, ownVersion } from './node-version.ts';
 import { NodePods, type PodFeed, type PodFollowing } from './pod-feed.ts';
@@ -417,7 +417,7 @@ export class Agent {
       logFolder: this.options.logFolder,
       stats: this.#stats,
       volumes: this.options.volumes,
-      sessions: { count: 0 },
+      sessions: { count: 0, pace: sessionPace() },
       now: this.#now,
       node: () => this.#registration?.node ?? { metadata: { name: this.options.nodeName } },
       workers: () => this.#workers.values(),

@@ -283,6 +283,38 @@ describe('commands', () => {
     await closed;
   });
 
+  it('sessions that are asked for all at once begin with a rest in between', async () => {
+    await node.create('asked', { containers: [container('c')] });
+    await running('asked');
+    const protocol = 'Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n';
+    const begunMs = performance.now();
+    const afterMs = await Promise.all(
+      Array.from({ length: 14 }, async () => {
+        const { text, socket } = await upgrade('/exec/default/asked/c?command=hang&output=1', protocol);
+        expect(text).toMatch(/^HTTP\/1.1 101 /);
+        socket.destroy();
+        return performance.now() - begunMs;
+      }),
+    );
+    // Eight at once, then one in 25 ms.
+    expect(Math.max(...afterMs)).toBeGreaterThan(5 * 25);
+    // Refusals do not wait, and a client who leaves while it waits starts nothing.
+    const begun = runtime.run('c').execs.length;
+    const path = '/exec/default/asked/c?command=late&output=1';
+    const leaving = Array.from({ length: 14 }, () => {
+      const socket = agent.connect();
+      socket.on('error', () => undefined);
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n${protocol}\r\n`);
+      return socket;
+    });
+    const { text } = await upgrade('/exec/default/other/c?command=x&output=1', protocol);
+    expect(text).toMatch(/^HTTP\/1.1 404 /);
+    for (const socket of leaving) socket.destroy();
+    const last = await upgrade('/exec/default/asked/c?command=last&output=1', protocol);
+    last.socket.destroy();
+    expect(runtime.run('c').execs.length).toBeLessThan(begun + 12);
+  });
+
   it('exec that is under way when the agent closes ends with a failure', async () => {
     // Clients take a connection that ends without a status for success.
     await node.create('cut');

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Node, Pod } from '../../api/generated/types.ts';
+import { Pace } from '../../pace.ts';
 import { servePortForward } from '../../streams/serving/port-forward-server.ts';
 import { serveSession } from '../../streams/serving/session-server.ts';
 import type { Session, SessionHandler, SessionWish } from '../../streams/session/session.ts';
@@ -15,6 +16,10 @@ import type { NodeStats } from './stats.ts';
 
 /** Maximum number of concurrent sessions on one node. */
 const sessionsMax = 1_000;
+/** Sessions that begin at once, and the rest between those behind them: each takes some milliseconds. */
+const [sessionsAtOnce, sessionRestMs] = [8, 25];
+
+export const sessionPace = (): Pace => new Pace(sessionsAtOnce, sessionRestMs);
 const portsMax = 128;
 
 /** The parts of an agent that the kubelet API uses. */
@@ -23,7 +28,7 @@ export interface KubeletHost {
   readonly stats: NodeStats;
   /** Makes volumes for claims; absent: this node makes none. */
   readonly volumes: NodeVolumes | undefined;
-  readonly sessions: { count: number };
+  readonly sessions: { count: number; readonly pace: Pace };
   readonly now: () => number;
   readonly node: () => Node;
   readonly workers: () => Iterable<PodWorker>;
@@ -66,7 +71,9 @@ export function podConnection(
     if (host.sessions.count >= sessionsMax) throw new KubeletRefusal(429, 'too many sessions');
     host.sessions.count++;
     try {
-      await serve(request, socket, head);
+      await host.sessions.pace.next();
+      // Its client may have left meanwhile.
+      if (!socket.destroyed) await serve(request, socket, head);
     } finally {
       host.sessions.count--;
     }

@@ -9,7 +9,7 @@ import { access, constants, mkdir, readdir, readFile, rmdir, stat, writeFile } f
 import { dirname, join } from 'node:path';
 import type { Container } from '../../api/generated/types.ts';
 import { parseQuantity, toNumber } from '../../api/values/quantity.ts';
-import { signalProcess } from '../process/reaper.ts';
+import { signalProcess } from '../process/signals.ts';
 
 /** Maximum number of processes and threads of one container. */
 const pidsMax = 8192;

@@ -3,7 +3,7 @@
  * /dev/stdout`, `cat /dev/stdin`) as it can with a real pipe. So these are named pipes, each used once and
  * unlinked as soon as it is open.
  *
- * Making one takes a process (`mkfifo`), so a stock is made ahead, twelve with one process, and a command
+ * Making one takes a process (`mkfifo`), so a stock is made ahead, 48 with one process, and a command
  * does not wait for its three. Starting a pod went from 170 to 119 ms of processor time,
  * children included. With `WHERRY_PLAIN=1` each is made on
  * demand.
@@ -17,9 +17,9 @@ import { optimized } from '../../switches.ts';
 import type { Spawner } from './spawner.ts';
 
 /** Number made with one process. */
-const batch = optimized ? 12 : 1;
+const batch = optimized ? 48 : 1;
 /** With fewer left, more are made in the background: a command takes three. */
-const stockMin = optimized ? 6 : 0;
+const stockMin = optimized ? 12 : 0;
 /**
  * Delays between attempts to release a reader (`knockAfterEnd`); they grow, and stop: programs open their
  * input at start.

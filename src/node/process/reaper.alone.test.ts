@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { commandsWith, ProcessPod } from '../runtime/process/process-pod.fixture.ts';
 import { bootId, findProcesses, listProcesses, parsePs, parseStat, startOf } from './process-table.ts';
-import { signalProcess } from './reaper.ts';
+import { signalProcess } from './signals.ts';
 import { Spawner } from './spawner.ts';
 
 const isLinux = process.platform === 'linux';

@@ -10,8 +10,9 @@ import { join, parse } from 'node:path';
 import { platform } from '../../platform.ts';
 import { bootId, findProcesses, isMarked, listProcesses, type Mark, startOf } from './process-table.ts';
 import { removeUnfinished, replaceFile } from './replaced-file.ts';
+import { signalProcess, signalSession } from './signals.ts';
 import { helperEnv, type Spawner } from './spawner.ts';
-import { endTree, reaperCommand } from './windows-tree.ts';
+import { reaperCommand } from './windows-tree.ts';
 
 /** A killed reaper is replaced after this time. */
 const restartMs = 500;
@@ -233,23 +234,6 @@ export class Reaper {
 }
 
 const octal = (character: string): string => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`;
-
-/** Signals a process group, or the process, if it does not lead a group yet; on Windows a tree of processes. */
-export function signalSession(pid: number, signal: NodeJS.Signals | number): void {
-  if (platform.isWindows) endTree(pid, signal);
-  else if (!signalProcess(-pid, signal)) signalProcess(pid, signal);
-}
-
-/** Returns whether the process existed. */
-export function signalProcess(pid: number, signal: NodeJS.Signals | number): boolean {
-  // Never signal 0 (own process group), -1 (all processes) or 1 (init).
-  if (!Number.isInteger(pid) || Math.abs(pid) < 2) return false;
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
-  }
-}
 
 /** Identifies an agent across restarts. */
 export async function identityOf(folder: string): Promise<string> {

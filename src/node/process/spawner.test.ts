@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { platform } from '../../platform.ts';
-import { Spawner } from './spawner.ts';
+import { type Asker, Spawner } from './spawner.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -29,8 +29,9 @@ it('programs are started some turns after one another, the first at once', async
 
 describe('programs that clients ask for', () => {
   /** Starts one, which takes 100 ms by a clock that stands still otherwise. */
-  async function started(spawner: Spawner): Promise<void> {
-    const child = spawner.spawn([process.execPath, '--version'], {
+  async function start(spawner: Spawner, asker: Asker = 'client'): Promise<void> {
+    const file = openSync(devNull, 'r+');
+    const options = {
       env: {
         // Read while the program is started.
         get A() {
@@ -38,9 +39,12 @@ describe('programs that clients ask for', () => {
           return 'a';
         },
       },
-      stdio: ['ignore', 'ignore', 'ignore'],
-    });
-    await new Promise((resolve) => child.once('exit', resolve));
+      cwd: undefined,
+      files: [undefined, file, file] as const,
+    };
+    const started = await spawner.start([process.execPath, '--version'], options, asker);
+    closeSync(file);
+    await started.exited;
   }
 
   async function turns(): Promise<void> {
@@ -60,18 +64,17 @@ describe('programs that clients ask for', () => {
 
   it('leave three times as long to others as a start took when more wait, and pods do not wait for them', async () => {
     const spawner = useSpawner();
-    const first = spawner.readyForClient();
-    let isReady = false;
-    const next = spawner.readyForClient().then(() => {
-      isReady = true;
+    const first = start(spawner);
+    let isStarted = false;
+    const next = start(spawner).then(() => {
+      isStarted = true;
     });
     await first;
-    await started(spawner);
-    await spawner.ready();
+    await start(spawner, 'pod');
     await turns();
-    await vi.advanceTimersByTimeAsync(299);
+    await vi.advanceTimersByTimeAsync(199);
     await turns();
-    expect(isReady).toBe(false);
+    expect(isStarted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     await next;
   });
@@ -80,8 +83,7 @@ describe('programs that clients ask for', () => {
     const spawner = useSpawner();
     const begunMs = performance.now();
     for (let i = 0; i < 3; i++) {
-      await spawner.readyForClient();
-      await started(spawner);
+      await start(spawner);
       await turns();
     }
     expect(performance.now() - begunMs).toBe(300);

@@ -8,6 +8,10 @@ import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync, 
 import { devNull } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { platform } from '../../platform.ts';
+import { optimized } from '../../switches.ts';
+import { Launcher, launcherCommand } from './launcher.ts';
+import { type StartedProgram, type StartOptions, startedProgram } from './started-program.ts';
 
 /** How long the list of open descriptors is cached. Libraries open theirs early; listing costs 10 µs for each. */
 const lookMs = 1_000;
@@ -19,6 +23,12 @@ const turnDescriptors = 64;
 const startTurns = 4;
 /** How many times as long as a start took others have the event loop before the next one that a client asks for. */
 const restFactor = 3;
+/** The least that they have: serving the client of a program takes its time, too. */
+const restMs = 40;
+/** A launcher is made for the command after so many in this time. */
+const [oftenCount, oftenMs] = [4, 2_000];
+/** Another process can open descriptors of this one on Linux only. */
+const hasLauncher = optimized && platform.isLinux;
 /** Higher descriptors are ignored: overriding them would cost too much. */
 const descriptorMax = 4096;
 const closeOnExec = 0o2000000;
@@ -28,12 +38,17 @@ const helperMs = 20_000;
 
 export type ChildStdio = 'ignore' | 'pipe' | number;
 
+/** For whom a program is started: as a container of a pod, or as a command in one, by the agent itself or by a client. */
+export type Asker = 'pod' | 'agent' | 'client';
+
 export interface SpawnOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly stdio: readonly [ChildStdio, ChildStdio, ChildStdio];
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** Whether it gets its own session and process group. */
   readonly detached?: boolean;
+  /** Whether it gets a channel for messages. */
+  readonly hasChannel?: boolean;
 }
 
 export interface HelperResult {
@@ -66,6 +81,9 @@ export class Spawner {
   #waitingClients = 0;
   /** How long the last start took. */
   #startMs = 0;
+  /** When the last commands were started here. */
+  readonly #commandsMs: number[] = [];
+  #launcher: Launcher | undefined;
   #closed = false;
 
   /**
@@ -79,12 +97,32 @@ export class Spawner {
     await mine;
   }
 
+  /** Starts a program with descriptors of this process, which can be closed afterwards. Rejects when it cannot be started. */
+  async start(
+    command: readonly string[],
+    options: StartOptions,
+    asker: Asker = 'pod',
+  ): Promise<StartedProgram> {
+    if (asker === 'pod') return this.inTurn(asker, () => this.#startHere(command, options));
+    const start = (): Promise<StartedProgram> => this.#startCommand(command, options);
+    return asker === 'client' ? this.#inTurnOfClients(start) : start();
+  }
+
+  /** Calls a function that starts a program by other means, in turn with others. */
+  inTurn<T>(asker: Asker, begin: () => T | Promise<T>): Promise<T> {
+    const start = async (): Promise<T> => {
+      await this.ready();
+      return begin();
+    };
+    return asker === 'client' ? this.#inTurnOfClients(start) : start();
+  }
+
   /**
-   * The same for a program that a client asks for. A start holds the event loop for as long as the system copies this
-   * process and the new one waits for a processor; behind it, several times as long is left to others when more programs
-   * are asked for meanwhile. Programs of pods do not wait for those of clients.
+   * A start holds the event loop for as long as the system copies this process and the new one waits for a processor;
+   * behind it, several times as long is left to others when clients ask for more programs meanwhile. Programs of pods do
+   * not wait for those of clients.
    */
-  async readyForClient(): Promise<void> {
+  async #inTurnOfClients<T>(start: () => Promise<T>): Promise<T> {
     const mine = this.#nextOfClients;
     let rested!: () => void;
     this.#nextOfClients = new Promise((resolve) => {
@@ -93,25 +131,69 @@ export class Spawner {
     this.#waitingClients++;
     await mine;
     this.#waitingClients--;
-    await this.ready();
-    // The caller starts it at once.
-    setImmediate(() => {
+    try {
+      return await start();
+    } finally {
       if (this.#waitingClients === 0) rested();
-      else setTimeout(rested, this.#startMs * restFactor).unref();
-    });
+      else setTimeout(rested, Math.max(this.#startMs * restFactor, restMs)).unref();
+    }
+  }
+
+  /** Starts a program beside the main process of a container. When there are many of them, a launcher is made. */
+  async #startCommand(command: readonly string[], options: StartOptions): Promise<StartedProgram> {
+    if (this.#launcher?.isReady) {
+      this.#startMs = 0;
+      return this.#launcher.launch(command, options);
+    }
+    await this.ready();
+    const started = this.#startHere(command, options);
+    if (hasLauncher && (this.#isOften() || this.#waitingClients > 0)) this.#makeLauncher();
+    return started;
+  }
+
+  /** Takes note of one more command. */
+  #isOften(): boolean {
+    const nowMs = performance.now();
+    this.#commandsMs.push(nowMs);
+    return this.#commandsMs.length > oftenCount && nowMs - this.#commandsMs.shift()! < oftenMs;
+  }
+
+  #startHere(command: readonly string[], { files, ...options }: StartOptions): Promise<StartedProgram> {
+    const [input = 'ignore', output, errors] = files;
+    return startedProgram(this.spawn(command, { ...options, stdio: [input, output, errors] }));
+  }
+
+  #makeLauncher(): void {
+    if (this.#closed || (this.#launcher && !this.#launcher.isGone)) return;
+    const startMs = this.#startMs;
+    this.#launcher = new Launcher(
+      this.spawn(launcherCommand, {
+        env: { ...helperEnv, ELECTRON_RUN_AS_NODE: '1' },
+        cwd: '/',
+        detached: true,
+        stdio: ['ignore', 'ignore', 'ignore'],
+        hasChannel: true,
+      }),
+    );
+    this.#startMs += startMs;
   }
 
   /** Throws, or the child emits `error`, when it cannot be started. */
-  spawn(command: readonly string[], { env, stdio, cwd, detached = false }: SpawnOptions): ChildProcess {
+  spawn(
+    command: readonly string[],
+    { env, stdio, cwd, detached = false, hasChannel = false }: SpawnOptions,
+  ): ChildProcess {
     if (this.#closed) throw new Error('the runtime is closed');
     const begunMs = performance.now();
+    const covers = this.#covers();
+    if (hasChannel) covers[0] = 'ipc';
     try {
       return spawn(command[0]!, command.slice(1), {
         cwd,
         env: { ...env },
         detached,
         windowsHide: true,
-        stdio: [...stdio, ...this.#covers()],
+        stdio: [...stdio, ...covers],
       });
     } finally {
       this.#startMs = performance.now() - begunMs;
@@ -186,11 +268,12 @@ export class Spawner {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#launcher?.close();
     closeSync(this.#nullDevice);
   }
 
   /** Entries of `stdio` from number 3 on. Node closes those that are 'ignore' itself. */
-  #covers(): ChildStdio[] {
+  #covers(): (ChildStdio | 'ipc')[] {
     if (performance.now() - this.#lookedAt > oldMs) this.look();
     const covers: ChildStdio[] = [];
     for (const descriptor of [...this.#inherited, ...this.#known]) covers[descriptor - 3] = this.#nullDevice;

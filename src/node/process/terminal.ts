@@ -5,7 +5,6 @@
  * the whole process.
  */
 
-import type { ChildProcess } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants as osConstants } from 'node:os';
@@ -13,7 +12,8 @@ import { Readable, Writable } from 'node:stream';
 import { ReadStream } from 'node:tty';
 import { platform } from '../../platform.ts';
 import type { TerminalSize } from '../../streams/session/session.ts';
-import type { Spawner } from './spawner.ts';
+import type { Asker, Spawner } from './spawner.ts';
+import type { ProgramExit, StartedProgram } from './started-program.ts';
 
 export const sizeDefault: TerminalSize = { width: 80, height: 24 };
 /** Retry interval for writing to a terminal whose program does not read. */
@@ -22,17 +22,12 @@ const readBytes = 64 * 1024;
 
 const missingTerminal = 'a terminal needs the optional package @lydell/node-pty';
 
-export interface TerminalExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
 export interface Terminal {
   readonly pid: number;
   readonly input: Writable;
   /** Ends when the program has ended and all its output was read. */
   readonly output: Readable;
-  readonly exited: Promise<TerminalExit>;
+  readonly exited: Promise<ProgramExit>;
   resize(size: TerminalSize): void;
   /** Closes it: its processes get SIGHUP. */
   hangUp(): void;
@@ -42,6 +37,7 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly size: TerminalSize;
+  readonly asker?: Asker | undefined;
   /** Called with the pid right after the start, before anything else. */
   readonly spawned: (pid: number) => void;
 }
@@ -69,15 +65,18 @@ interface PackagePty {
 
 const require = createRequire(import.meta.url);
 
-/** Throws `missingTerminal` when the package is not installed. */
+/** Throws when the package is not installed, or the program cannot be started. */
 export async function openTerminal(
   spawner: Spawner,
   command: readonly string[],
   options: TerminalOptions,
 ): Promise<Terminal> {
-  if (!platform.isLinux) return packageTerminal(load<PtyPackage>('@lydell/node-pty'), command, options);
+  if (!platform.isLinux) {
+    const pty = load<PtyPackage>('@lydell/node-pty');
+    return spawner.inTurn(options.asker ?? 'pod', () => packageTerminal(pty, command, options));
+  }
   const binary = load<{ requireBinary(name: string): NativePty }>('@lydell/node-pty/requireBinary.js');
-  return new LinuxTerminal(binary.requireBinary('pty.node'), spawner, command, options);
+  return linuxTerminal(binary.requireBinary('pty.node'), spawner, command, options);
 }
 
 function load<T>(name: string): T {
@@ -89,68 +88,59 @@ function load<T>(name: string): T {
 }
 
 /** Linux: the package opens the terminal, `setsid` makes it the program's controlling terminal. */
+async function linuxTerminal(
+  native: NativePty,
+  spawner: Spawner,
+  command: readonly string[],
+  { env, cwd, size, asker, spawned }: TerminalOptions,
+): Promise<Terminal> {
+  const setsid = spawner.tool('setsid');
+  if (!setsid) throw new Error('a terminal needs the program setsid');
+  const { master, slave, pty } = native.open(size.width, size.height);
+  spawner.cover(master);
+  let program: StartedProgram;
+  try {
+    // Open the slave again: the package's descriptor is non-blocking, and the program would share that flag.
+    const end = openSync(pty, constants.O_RDWR | constants.O_NOCTTY);
+    closeSync(slave);
+    const files = [end, end, end] as const;
+    program = await spawner
+      .start([setsid, '--ctty', ...command], { env, cwd, files }, asker)
+      .finally(() => closeSync(end));
+  } catch (error) {
+    spawner.uncover(master);
+    closeSync(master);
+    throw error;
+  }
+  spawned(program.pid);
+  return new LinuxTerminal(native, spawner, master, program);
+}
+
 class LinuxTerminal implements Terminal {
   readonly pid: number;
   readonly input: Writable;
   readonly output: Readable;
-  readonly exited: Promise<TerminalExit>;
-  readonly #master: number;
+  readonly exited: Promise<ProgramExit>;
   readonly #stream: ReadStream;
   #open = true;
 
   constructor(
     private readonly native: NativePty,
     private readonly spawner: Spawner,
-    command: readonly string[],
-    options: TerminalOptions,
+    private readonly master: number,
+    { pid, exited }: StartedProgram,
   ) {
-    const { master, slave, pty } = native.open(options.size.width, options.size.height);
-    this.#master = master;
-    spawner.cover(master);
-    let child: ChildProcess;
-    try {
-      child = this.#spawn(command, options, slave, pty);
-    } catch (error) {
-      spawner.uncover(master);
-      closeSync(master);
-      throw error;
-    }
-    this.pid = child.pid ?? 0;
+    this.pid = pid;
+    this.exited = exited;
     this.#stream = new ReadStream(master);
-    this.exited = new Promise((resolve, reject) => {
-      child.once('exit', (code, signal) => resolve({ code, signal }));
-      child.once('error', (error) => {
-        this.hangUp();
-        reject(error);
-      });
-    });
-    this.exited.catch(() => undefined);
-    if (child.pid) options.spawned(child.pid);
     this.output = this.#read();
     this.input = this.#write();
-  }
-
-  #spawn(command: readonly string[], options: TerminalOptions, slave: number, path: string): ChildProcess {
-    // Open the slave again: the package's descriptor is non-blocking, and the program would share that flag.
-    const end = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
-    closeSync(slave);
-    try {
-      const setsid = this.spawner.tool('setsid');
-      if (!setsid) throw new Error('a terminal needs the program setsid');
-      return this.spawner.spawn([setsid, '--ctty', ...command], {
-        env: options.env,
-        cwd: options.cwd,
-        stdio: [end, end, end],
-      });
-    } finally {
-      closeSync(end);
-    }
   }
 
   resize({ width, height }: TerminalSize): void {
     if (!this.#open || !width || !height) return;
     try {
-      this.native.resize(this.#master, width, height);
+      this.native.resize(this.master, width, height);
     } catch {
       // The terminal was closed meanwhile.
     }
@@ -179,7 +169,7 @@ class LinuxTerminal implements Terminal {
       .on('error', () => undefined)
       .on('close', () => {
         this.#open = false;
-        this.spawner.uncover(this.#master);
+        this.spawner.uncover(this.master);
         output.push(null);
         this.input.destroy();
       });
@@ -189,7 +179,7 @@ class LinuxTerminal implements Terminal {
   #drain(output: Readable): void {
     const buffer = Buffer.allocUnsafe(readBytes);
     try {
-      for (let count = readSync(this.#master, buffer); count > 0; count = readSync(this.#master, buffer))
+      for (let count = readSync(this.master, buffer); count > 0; count = readSync(this.master, buffer))
         output.push(Buffer.from(buffer.subarray(0, count)));
     } catch {
       // No data left.
@@ -201,7 +191,7 @@ class LinuxTerminal implements Terminal {
     const attempt = (chunk: Buffer, done: () => void): void => {
       for (let at = 0; this.#open && at < chunk.length; ) {
         try {
-          at += writeSync(this.#master, chunk, at);
+          at += writeSync(this.master, chunk, at);
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') break;
           timer = setTimeout(() => attempt(chunk.subarray(at), done), retryMs);
@@ -245,7 +235,7 @@ function packageTerminal(
     if (!output.push(chunk)) terminal.pause();
   });
   let gone = false;
-  const exited = new Promise<TerminalExit>((resolve) => {
+  const exited = new Promise<ProgramExit>((resolve) => {
     terminal.onExit(({ exitCode, signal }) => {
       gone = true;
       output.push(null);

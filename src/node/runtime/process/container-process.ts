@@ -15,9 +15,11 @@ import { terminationMessage } from '../../logs/termination-message.ts';
 import type { Cgroup } from '../../machine/cgroup.ts';
 import { removeFolder } from '../../machine/folder-care.ts';
 import { findProcesses, type Mark } from '../../process/process-table.ts';
-import { type Reaper, signalProcess, signalSession } from '../../process/reaper.ts';
+import type { Reaper } from '../../process/reaper.ts';
+import { signalProcess, signalSession } from '../../process/signals.ts';
+import type { Asker } from '../../process/spawner.ts';
+import type { ProgramExit } from '../../process/started-program.ts';
 import { ended } from '../../process/stream-ends.ts';
-import type { TerminalExit } from '../../process/terminal.ts';
 import type { ContainerExit, ExecOptions, RunningContainer } from '../runtime.ts';
 import { Attachments } from './attachments.ts';
 import { exitCode, type Program, type ProgramOptions, signalNumber } from './container-program.ts';
@@ -38,6 +40,8 @@ const drainMs = 15_000;
 /** Maximum number of commands kept running after their client has gone; beyond it the oldest is killed. */
 const abandonedMax = 16;
 const execsMax = 512;
+/** How long sessions without processes are remembered: looking for them asks the system about each. */
+const forgetMs = 500;
 /** Clients who go all at once leave their commands, a few in a turn of the event loop. */
 const hangUps = new TurnQueue(4);
 
@@ -75,6 +79,7 @@ export class ContainerProcess implements RunningContainer {
   readonly #attachments: Attachments;
   /** Session leaders of exec commands. */
   readonly #leaders = new Set<number>();
+  #forgetting: NodeJS.Timeout | undefined;
   readonly #abandoned: Program[] = [];
   #execs = 0;
   #over = false;
@@ -127,8 +132,8 @@ export class ContainerProcess implements RunningContainer {
       if (problem) return tellProblem(problem, session);
       const size = new SessionSize(session);
       // Commands that are killed when their caller has gone are those of the agent itself: probes and hooks.
-      const isAsked = options.killWhenGone !== true;
-      const program = await this.#start(command, session, isAsked, size.current);
+      const asker = options.killWhenGone ? 'agent' : 'client';
+      const program = await this.#start(command, session, asker, size.current);
       size.tell(program);
       const result = await serveSession(program, session);
       size.tell(undefined);
@@ -150,7 +155,7 @@ export class ContainerProcess implements RunningContainer {
   async #start(
     command: readonly string[],
     session: Session,
-    isAsked: boolean,
+    asker: Asker,
     size?: TerminalSize,
   ): Promise<Program> {
     const { root, user, splitEnv, wrap, reaper, cgroup, run } = this.parts;
@@ -162,7 +167,7 @@ export class ContainerProcess implements RunningContainer {
       tty: session.tty,
       size,
       stdin: session.stdin !== undefined,
-      isAsked,
+      asker,
       spawned: (pid) => {
         reaper.add(pid);
         this.sessions.add(pid);
@@ -174,7 +179,8 @@ export class ContainerProcess implements RunningContainer {
     });
     const forget = (): void => {
       this.#leaders.delete(program.pid);
-      this.#forgetEmpty();
+      // Once for all that end about now.
+      if (!this.#over) this.#forgetting ??= setTimeout(() => this.#forgetEmpty(), forgetMs).unref();
     };
     program.exited.then(forget, forget);
     return program;
@@ -182,6 +188,7 @@ export class ContainerProcess implements RunningContainer {
 
   /** Forgets sessions whose leader has ended and whose process group is empty. */
   #forgetEmpty(): void {
+    this.#forgetting = undefined;
     for (const session of this.sessions) {
       if (session === this.pid || this.#leaders.has(session) || signalProcess(-session, 0)) continue;
       this.sessions.delete(session);
@@ -214,12 +221,13 @@ export class ContainerProcess implements RunningContainer {
 
   async #live(): Promise<ContainerExit> {
     const { program, log, reaper, onError } = this.parts;
-    const exit = await program.exited.catch((error: Error): TerminalExit => {
+    const exit = await program.exited.catch((error: Error): ProgramExit => {
       onError(error);
       return { code: 128, signal: null };
     });
     const finishedAt = new Date(this.parts.now());
     this.#over = true;
+    clearTimeout(this.#forgetting);
     await this.#sweep().catch(onError);
     await this.#drain();
     await log.end().catch(onError);
@@ -254,7 +262,7 @@ export class ContainerProcess implements RunningContainer {
     program.hangUp();
   }
 
-  async #result(exit: TerminalExit, finishedAt: Date): Promise<ContainerExit> {
+  async #result(exit: ProgramExit, finishedAt: Date): Promise<ContainerExit> {
     const { container, cgroup, terminationFile, onError } = this.parts;
     const code = exitCode(exit);
     const outOfMemory = this.#outOfMemory || (exit.signal === 'SIGKILL' && cgroup?.ranOutOfMemory === true);

@@ -1,13 +1,13 @@
 /** A program in a container, started with pipes or a terminal: its main process, or an exec command. */
-import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { platform } from '../../../platform.ts';
 import type { TerminalSize } from '../../../streams/session/session.ts';
 import { knockAfterEnd, type PipeEnds, type PipeStock, pipeStream } from '../../process/pipe-stock.ts';
-import type { Spawner } from '../../process/spawner.ts';
-import { openTerminal, sizeDefault, type TerminalExit } from '../../process/terminal.ts';
+import type { Asker, Spawner } from '../../process/spawner.ts';
+import { type ProgramExit, type StartedProgram, startedProgram } from '../../process/started-program.ts';
+import { openTerminal, sizeDefault } from '../../process/terminal.ts';
 
 export interface ProgramOptions {
   readonly command: readonly string[];
@@ -20,12 +20,8 @@ export interface ProgramOptions {
   readonly size?: TerminalSize;
   /** Called with the pid as soon as there is one. */
   readonly spawned: (pid: number) => void;
-  /** Whether a client asks for it, who could ask for very many. */
-  readonly isAsked?: boolean;
+  readonly asker?: Asker;
 }
-
-const ready = (spawner: Spawner, { isAsked }: Pick<ProgramOptions, 'isAsked'>): Promise<void> =>
-  isAsked ? spawner.readyForClient() : spawner.ready();
 
 export interface Program {
   /** Also the id of its session and process group. */
@@ -34,7 +30,7 @@ export interface Program {
   readonly stdout: Readable;
   /** Undefined with a terminal, which has one output. */
   readonly stderr: Readable | undefined;
-  readonly exited: Promise<TerminalExit>;
+  readonly exited: Promise<ProgramExit>;
   resize(size: TerminalSize): void;
   /** Closes the agent's end of its pipes, or hangs up its terminal. */
   hangUp(): void;
@@ -51,9 +47,7 @@ export async function startProgram(
 }
 
 async function withTerminal(spawner: Spawner, { command, ...options }: ProgramOptions): Promise<Program> {
-  await ready(spawner, options);
   const terminal = await openTerminal(spawner, command, { ...options, size: options.size ?? sizeDefault });
-  if (!terminal.pid) await terminal.exited;
   return {
     pid: terminal.pid,
     stdin: terminal.input,
@@ -72,7 +66,7 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
     opened.push(ends);
     return ends;
   };
-  let child: ChildProcess;
+  let program: StartedProgram;
   let input: PipeEnds | undefined;
   let output: PipeEnds;
   let errors: PipeEnds;
@@ -80,18 +74,15 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
     input = options.stdin ? await take() : undefined;
     output = await take();
     errors = await take();
-    await ready(spawner, options);
-    child = spawner.spawn(options.command, {
-      env: options.env,
-      cwd: options.cwd,
-      stdio: [input?.readEnd ?? 'ignore', output.writeEnd, errors.writeEnd],
-      detached: true,
-    });
+    const { command, env, cwd, asker } = options;
+    const files = [input?.readEnd, output.writeEnd, errors.writeEnd] as const;
+    program = await spawner.start(command, { env, cwd, files, detached: true }, asker);
   } catch (error) {
     for (const { readEnd, writeEnd } of opened) [readEnd, writeEnd].forEach(closeSync);
     throw error;
   }
-  if (child.pid) options.spawned(child.pid);
+  const { pid, exited } = program;
+  options.spawned(pid);
   for (const end of [input?.readEnd, output.writeEnd, errors.writeEnd]) if (end !== undefined) closeSync(end);
   const stdin = input && pipeStream(input.writeEnd, 'write');
   const stdout = pipeStream(output.readEnd, 'read');
@@ -99,45 +90,28 @@ async function withPipes(spawner: Spawner, pipes: PipeStock, options: ProgramOpt
   const hangUp = (): void => {
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
   };
-  const exited = new Promise<TerminalExit>((resolve, reject) => {
-    child.once('error', reject).once('exit', (code, signal) => resolve({ code, signal }));
-  });
-  if (!child.pid) {
-    hangUp();
-    await exited;
-  }
   if (stdin) knockAfterEnd(stdin, input!.writeEnd, exited);
-  // Later errors are about `kill()`, which is not used.
-  child.on('error', () => undefined);
-  exited.catch(() => undefined);
   // Otherwise writes to an ended program would wait for ever.
   void exited.then(() => stdin?.destroy()).catch(() => undefined);
-  return { pid: child.pid!, stdin, stdout, stderr, exited, resize: () => undefined, hangUp };
+  return { pid, stdin, stdout, stderr, exited, resize: () => undefined, hangUp };
 }
 
 /** With pipes that Node makes: Windows has no named pipes in folders, and no programs that open their input by name. */
 async function withOwnPipes(spawner: Spawner, options: ProgramOptions): Promise<Program> {
-  const { command, env, cwd } = options;
-  await ready(spawner, options);
-  const child = spawner.spawn(command, {
-    env,
-    cwd,
-    stdio: [options.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  const exited = new Promise<TerminalExit>((resolve, reject) => {
-    child.once('error', reject).once('exit', (code, signal) => resolve({ code, signal }));
-  });
-  exited.catch(() => undefined);
-  if (!child.pid) await exited;
-  options.spawned(child.pid!);
+  const { command, env, cwd, asker = 'pod' } = options;
+  const stdio = [options.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'] as const;
+  const child = await spawner.inTurn(asker, () =>
+    spawner.spawn(command, { env, cwd, stdio, detached: true }),
+  );
+  const { pid, exited } = await startedProgram(child);
+  options.spawned(pid);
   const { stdin, stdout, stderr } = child;
   for (const stream of [stdin, stdout, stderr]) stream?.on('error', () => undefined);
   const hangUp = (): void => {
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
   };
   return {
-    pid: child.pid!,
+    pid,
     stdin: stdin ?? undefined,
     stdout: stdout!,
     stderr: stderr!,
@@ -148,7 +122,7 @@ async function withOwnPipes(spawner: Spawner, options: ProgramOptions): Promise<
 }
 
 /** The exit code as a shell would show it. */
-export function exitCode({ code, signal }: TerminalExit): number {
+export function exitCode({ code, signal }: ProgramExit): number {
   return signal ? 128 + signalNumber(signal)! : (code ?? 128);
 }
 
