@@ -296,6 +296,6 @@ const webInputs = await buildWeb(path.join(folder, 'ui'), { small });
 const bundleFile = await bundle(webInputs);
 writeTables(folder, { small });
 library(bundleFile);
-const { minifyWhitespace, minifySyntax, logLevel } = common;
-await buildThread(folder, { minifyWhitespace, minifySyntax, logLevel });
+const { minifyWhitespace, minifySyntax, minifyIdentifiers, logLevel } = common;
+await buildThread(folder, { minifyWhitespace, minifySyntax, minifyIdentifiers, logLevel });
 await commands(bundleFile);

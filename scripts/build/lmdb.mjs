@@ -38,10 +38,14 @@ export const bundledLmdb = {
     onLoad({ filter: /^unused$/, namespace: virtual }, () => ({ contents: 'module.exports = {};' }));
     // It looks for its native code by the path of its own file.
     onLoad({ filter: /node_modules[\\/]lmdb[\\/]dist[\\/]index\.cjs$/ }, ({ path: file }) => ({
-      contents: `const __filename = require('bundled lmdb').installedFile();${readFileSync(file, 'utf8')}`,
+      contents: `const __filename = require('bundled lmdb').installedFile();${forNode(readFileSync(file, 'utf8'))}`,
     }));
   },
 };
+
+/** Its code without what it does in browsers to find its own file. */
+const forNode = (code) =>
+  code.replace(/\(typeof document === 'undefined' \? (new .*?\.href) : .*?baseURI\)\.href\)\)/g, '$1');
 
 const packageFolder = (name) => path.resolve('node_modules', name);
 const packageOf = (name) => JSON.parse(readFileSync(path.join(packageFolder(name), 'package.json'), 'utf8'));

@@ -117,18 +117,19 @@ const fineCharsMax = 100;
 const fine = new Set<string>();
 
 /** A label or annotation key, a finalizer, a resource name: `[prefix/]name`. */
-export const isQualifiedName = (value: string): string[] => (isFine(value) ? [] : qualifiedProblems(value));
-
-function isFine(value: string): boolean {
-  if (fine.has(value)) return true;
+export function isQualifiedName(value: string): string[] {
+  if (fine.has(value)) return [];
   // Most keys have no prefix, and one test tells that they are valid.
-  const isValid = (value.length <= labelBytesMax && qualifiedFits(value)) || !qualifiedProblems(value).length;
-  if (isValid && value.length <= fineCharsMax) {
+  const problems = isShortName(value) ? [] : qualifiedProblems(value);
+  if (problems.length === 0 && value.length <= fineCharsMax) {
     if (fine.size >= fineMax) fine.clear();
     fine.add(value);
   }
-  return isValid;
+  return problems;
 }
+
+/** Whether it is a valid name without a prefix, and in ASCII, as long as a label may be at most. */
+const isShortName = (value: string): boolean => value.length <= labelBytesMax && qualifiedFits(value);
 
 function qualifiedProblems(value: string): string[] {
   const slash = value.indexOf('/');
@@ -144,13 +145,10 @@ function qualifiedProblems(value: string): string[] {
   return problems;
 }
 
-const labelValueFits = (value: string): boolean =>
-  value === '' || (value.length <= labelBytesMax && qualifiedFits(value));
-
 export function isLabelValue(value: string): string[] {
-  if (labelValueFits(value)) return [];
+  if (value === '' || isShortName(value)) return [];
   const problems = lengthProblems(value, labelBytesMax);
-  if (value !== '' && !qualifiedFits(value)) problems.push(labelValueText);
+  if (!qualifiedFits(value)) problems.push(labelValueText);
   return problems;
 }
 
@@ -223,9 +221,8 @@ export function validateLabels(
   // Entries of an object with very many keys take three times as long as its keys.
   for (const key of Object.keys(labels)) {
     const value = labels[key]!;
-    if (!isFine(key)) for (const problem of qualifiedProblems(key)) errors.push(invalid(path, key, problem));
-    if (!labelValueFits(value))
-      for (const problem of isLabelValue(value)) errors.push(invalid(path, value, problem));
+    for (const problem of isQualifiedName(key)) errors.push(invalid(path, key, problem));
+    for (const problem of isLabelValue(value)) errors.push(invalid(path, value, problem));
   }
   return errors;
 }
