@@ -101,7 +101,11 @@ export class Definitions {
     if (added.length) await this.writing.registry.kinds.add(...added);
     this.#watch();
     if (this.#waiting.size) this.#begin();
-    if (this.upkeep === 'all') removeForgottenObjects(this.writing.registry).catch(this.report);
+    if (this.upkeep === 'all')
+      removeForgottenObjects(this.writing.registry).catch((error: Error) => {
+        // The next start goes on with it.
+        if (!this.#closed) this.report(error);
+      });
   }
 
   /** Kinds of definitions that history has, and the present does not: their objects can be listed in the past. */
