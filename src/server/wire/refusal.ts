@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors/errors.ts';
 import { guardLines } from './guard-headers.ts';
+import { headersMax } from './header-count.ts';
 import { type ProtocolRefusal, unsupportedEncoding } from './protocol-refusal.ts';
 
 /** A refused client gets this long to read the answer; it may still be sending. */
@@ -19,7 +20,12 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, h
   if (error.code === 'HPE_HEADER_OVERFLOW')
     return refuse(
       socket,
-      new StatusError(431, undefined, `request header is larger than ${headerBytesMax} bytes`),
+      new StatusError(
+        431,
+        undefined,
+        // Newer versions of Node count lines as bytes, too.
+        `request header is larger than ${headerBytesMax} bytes, or has more than ${headersMax} header lines`,
+      ),
     );
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return refuse(socket, new StatusError(408, 'Timeout', 'the request took too long to arrive'));
