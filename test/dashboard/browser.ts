@@ -17,9 +17,11 @@ const patienceMs = 60_000;
  * on.
  */
 const ofMachine = /ERR_NETWORK_CHANGED/;
+/** The dashboard then asks by a plain request why a terminal was refused, and hears that it was not. */
+const askedWhy = /status of 400 .*\/(?:exec|attach)\?/;
 /** Chromium shows a page of its own for such a failure, which may get in the way of the next try. */
 const interrupted = /interrupted by another navigation/;
-const triesMax = 5;
+const triesMax = 20;
 
 const load = createRequire(import.meta.url);
 const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
@@ -92,10 +94,14 @@ export function useBrowser() {
       const page = await context.newPage();
       page.setDefaultTimeout(patienceMs);
       page.on('pageerror', (error) => complaints.push(String(error)));
+      let hasMachineChanged = false;
       page.on('console', (message) => {
+        if (message.type() !== 'error') return;
         const text = message.text();
-        if (message.type() === 'error' && !ofMachine.test(text) && !expected?.test(text))
-          complaints.push(`${text} ${message.location().url}`);
+        const complaint = `${text} ${message.location().url}`;
+        hasMachineChanged ||= ofMachine.test(text);
+        if (ofMachine.test(text) || expected?.test(text)) return;
+        if (!(hasMachineChanged && askedWhy.test(complaint))) complaints.push(complaint);
       });
       let isBroken = false;
       const note = (problem: string): boolean => {
@@ -114,6 +120,8 @@ export function useBrowser() {
             return null;
           });
           if (!isBroken || tries === triesMax) return response;
+          // What is under way, such as Chromium's page of the failure, would interrupt the next try.
+          await page.waitForLoadState();
         }
       };
       await page.goto(address);
