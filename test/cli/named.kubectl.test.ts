@@ -327,7 +327,7 @@ describe('a start in the background', () => {
       path.join(cwd, 'seed.yaml'),
       `snapshot: ${snapshot}\nnodes:\n  - {simulated: 1, name: other}\n`,
     );
-    const b = await asked('up', '-d', '--name', 'second', '--config', 'seed.yaml');
+    const b = await asked('up', '-d', '--name', 'second', '--config', 'seed.yaml', '--secure-port', '0');
     const copy = new Client(b.url);
     // On a node of the new cluster, at the same place of its own range.
     await expect.poll(() => phase(copy), { timeout: 30_000 }).toBe('Running');

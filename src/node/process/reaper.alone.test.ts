@@ -107,6 +107,8 @@ describe.runIf(isLinux)('an agent that is killed', () => {
   it('leaves a list that the next one clears, when its reaper was killed as well', async () => {
     // Proves recovery by file and mark, and that a pid that was reused by another process is left alone.
     const [reaper] = await findProcesses(new Set(), { text: `WHERRY_REAPS=${identity}`, prefix: false });
+    await expect.poll(async () => (await alive()).length).toBeGreaterThan(4);
+    await expect.poll(() => commandsWith(hidden)).toHaveLength(1);
     agent.kill('SIGSTOP');
     signalProcess(reaper!, 'SIGKILL');
     await kill();
