@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import type { EndpointSlice, Service } from '../../api/generated/types.ts';
 import type { ServiceDirectory } from '../../client/service-directory.ts';
@@ -118,4 +118,22 @@ it('answers for the cluster while names elsewhere are waited for', async () => {
   const resolver = new Resolver({ timeout: 500, tries: 1 });
   resolver.setServers([`127.0.0.1:${port}`]);
   expect(await resolver.resolve4(`10-9-3-1.${name}`)).toEqual(['10.9.3.1']);
+});
+
+it('a client with very many connections does not keep others from theirs', async () => {
+  const port = await served(directoryOf().directory);
+  const open = (localAddress: string): Socket => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  const many = Array.from({ length: 70 }, () => open('127.0.0.2'));
+  const closed = () => many.flatMap((socket, i) => (socket.closed ? [i] : []));
+  await expect.poll(closed).toEqual([0, 1, 2, 3, 4, 5]);
+  const one = query(`10-9-3-1.${name}`);
+  const other = open('127.0.0.3');
+  other.write(Buffer.concat([Buffer.from([0, one.length]), one]));
+  const [answer] = await once(other, 'data');
+  expect(answer.subarray(-4)).toEqual(Buffer.of(10, 9, 3, 1));
+  await expect.poll(closed).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });

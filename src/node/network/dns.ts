@@ -105,11 +105,23 @@ export class DnsServer {
     this.#server?.close();
   }
 
+  /** Closes the oldest connection of the address that has most of them, so that one pod cannot have them all. */
+  #makeRoom(): void {
+    const byAddress = new Map<string | undefined, Socket[]>();
+    for (const socket of this.#connections) {
+      const { remoteAddress } = socket;
+      byAddress.set(remoteAddress, [...(byAddress.get(remoteAddress) ?? []), socket]);
+    }
+    const [oldest] = [...byAddress.values()].reduce((most, one) => (one.length > most.length ? one : most));
+    this.#connections.delete(oldest!);
+    oldest!.destroy();
+  }
+
   /** Answers the queries of a TCP connection one after the other: a client that asks faster has to wait. */
   async #converse(socket: Socket): Promise<void> {
     socket.on('error', () => undefined);
-    if (this.#connections.size >= connectionsMax) return void socket.destroy();
     this.#connections.add(socket);
+    if (this.#connections.size > connectionsMax) this.#makeRoom();
     socket.once('close', () => this.#connections.delete(socket));
     socket.setTimeout(idleMs, () => socket.destroy());
     const received = new Pieces();
