@@ -8,7 +8,7 @@ import type { Door, Reception } from '../http/door.ts';
 import { isBrief } from '../http/request-info.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
 import { ExpressLane } from '../lane/express-lane.ts';
-import { cutOff, refuse } from '../wire/refusal.ts';
+import { cutOff, cuts, refuse } from '../wire/refusal.ts';
 import { headersTimeoutMs, keepAliveMs } from './http-listener.ts';
 
 /**
@@ -42,6 +42,10 @@ export function doorLane(
     handOver: (socket) => {
       for (const take of byNode) take.call(server, socket);
     },
-    refuseCut: (socket) => refuse(socket, cutOff()),
+    refuseCut: (socket) => {
+      // Nobody else listens to it any more, and its client may be gone by then.
+      socket.on('error', () => socket.destroy());
+      cuts.add(() => refuse(socket, cutOff()));
+    },
   });
 }

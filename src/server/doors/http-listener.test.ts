@@ -64,3 +64,26 @@ it('upgrades that come all at once begin a few in a turn', async () => {
   expect(Math.max(...counts.slice(1).map((count, i) => count - counts[i]!))).toBeLessThanOrEqual(2);
   listener.shut();
 });
+
+it('connections that are cut off all at once are refused a few in a turn', async () => {
+  const server = createServer();
+  const reception = { keeper: { limits: {} } } as unknown as Reception;
+  const listener = new HttpListener(server, {} as Door, reception, new Arrivals());
+  let refused = 0;
+  for (let i = 0; i < 100; i++) {
+    const socket = new Socket();
+    socket.end = () => {
+      refused++;
+      return socket;
+    };
+    Object.defineProperty(socket, 'writable', { value: true });
+    server.emit('clientError', Object.assign(new Error(), { code: 'HPE_INVALID_EOF_STATE' }), socket);
+  }
+  const counts = [0, refused];
+  while (refused < 100) {
+    await new Promise((resolve) => setImmediate(resolve));
+    counts.push(refused);
+  }
+  expect(Math.max(...counts.slice(1).map((count, i) => count - counts[i]!))).toBeLessThanOrEqual(20);
+  listener.shut();
+});

@@ -14,7 +14,7 @@ import { overload } from '../http/traffic.ts';
 import type { Arrivals } from '../lane/arrivals.ts';
 import { headersMax } from '../wire/header-count.ts';
 import { type ProtocolRefusal, protocolRefusal } from '../wire/protocol-refusal.ts';
-import { refuse, refuseConnection, refusePlainly } from '../wire/refusal.ts';
+import { cuts, refuse, refuseConnection, refusePlainly } from '../wire/refusal.ts';
 import { OpenHeads } from './open-heads.ts';
 import { Pipelining } from './pipelining.ts';
 
@@ -207,7 +207,8 @@ export class HttpListener {
     const refused = (): void => refuseConnection(error, socket, keeper.limits.headerBytesMax);
     const before = this.#pipelining.unfinished(socket);
     if (before?.req.complete) before.once('close', refused);
-    else refused();
+    // Nothing waits for those of clients that are gone; they can be thousands.
+    else cuts.add(refused);
   }
 }
 

@@ -1,7 +1,8 @@
 /** Proves that a long body leaves in turns of the event loop, so that others are answered meanwhile. */
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { answerBytes } from './answer.ts';
+import { StatusError } from '../../api/errors/errors.ts';
+import { answerBytes, answerError } from './answer.ts';
 import type { RequestContext } from './context.ts';
 
 const megabyte = 1024 * 1024;
@@ -76,4 +77,16 @@ it('a shorter one leaves at once', () => {
     Buffer.from('end'),
   ]);
   expect(client.isEnded).toBe(true);
+});
+
+it('nothing is written to a client that is gone when its request fails', () => {
+  const client = Object.assign(new Client(false), { destroyed: true });
+  let heads = 0;
+  client.writeHead = () => void heads++;
+  const context = { response: client, request: { headers: {} }, warnings: [], auditId: '' };
+  const error = new StatusError(400, 'BadRequest', 'cut off');
+  answerError(context as unknown as RequestContext, error, () => expect.unreachable());
+  expect({ heads, writes: client.writes.length, failure: (context as { failure?: object }).failure }).toEqual(
+    { heads: 0, writes: 0, failure: error.status },
+  );
 });

@@ -255,6 +255,8 @@ export function answerError(context: RequestContext, error: unknown, report: (er
     status = internal('the server met a condition it was not made for');
   }
   context.failure = status.status;
+  // The client is gone: an answer would cost more than the request, and make an error of its own.
+  if (response.destroyed) return;
   if (status instanceof AuthorizationFailure) return answerFailedDecision(context, status);
   const isMessage = wantsProtobufErrors(context.request.headers.accept);
   const body = isMessage ? errorMessage(context, status.status) : errorText(context, status.status);

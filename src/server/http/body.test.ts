@@ -18,3 +18,22 @@ it('copies a body that comes byte by byte, so that it takes no more than its len
   request.emit('end');
   expect((await body).equals(sent)).toBe(true);
 });
+
+it('bodies that are cut off all at once end a few in a turn', async () => {
+  const ended: string[] = [];
+  const requests = Array.from({ length: 100 }, () =>
+    Object.assign(new EventEmitter(), { headers: { 'content-length': '10' } }),
+  );
+  for (const request of requests)
+    Promise.resolve(readBody(request as unknown as ApiRequest, new LimitKeeper())).catch((error: Error) =>
+      ended.push(error.message),
+    );
+  for (const request of requests) request.emit('close');
+  const counts = [0];
+  while (ended.length < 100) {
+    await new Promise((resolve) => setImmediate(resolve));
+    counts.push(ended.length);
+  }
+  expect(Math.max(...counts.slice(1).map((count, i) => count - counts[i]!))).toBeLessThanOrEqual(20);
+  expect(new Set(ended)).toEqual(new Set(['the request ended before its body did']));
+});

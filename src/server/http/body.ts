@@ -8,6 +8,7 @@ import { type Input, summaryOf } from '../../registry/input.ts';
 import { readSentJson } from '../../registry/sliced-json.ts';
 import { Http2Request } from '../wire/http2-request.ts';
 import { PlainRequest } from '../wire/plain-request.ts';
+import { cutOff, cuts } from '../wire/refusal.ts';
 import type { ApiRequest } from './context.ts';
 import type { LimitKeeper } from './limits.ts';
 import { protobufType } from './negotiation.ts';
@@ -38,9 +39,12 @@ export function readBody(
   if (announced === 0) return noBody;
   return new Promise((resolve, reject) => {
     const pieces = new Pieces();
-    const finish = (error: Error | undefined): void => {
+    const leave = (): void => {
       clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+    };
+    const finish = (error: Error | undefined): void => {
+      leave();
       if (error) reject(error);
       else resolve(pieces.whole());
     };
@@ -49,7 +53,10 @@ export function readBody(
       else if (!take(chunk.length)) finish(crowded());
     };
     const onEnd = (): void => finish(undefined);
-    const onError = (): void => finish(badRequest('the request ended before its body did'));
+    const onError = (): void => {
+      leave();
+      cuts.add(() => reject(cutOff()));
+    };
     const onClose = onError;
     const timer = setTimeout(() => finish(late()), limits.bodyTimeoutMs);
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);

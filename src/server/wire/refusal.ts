@@ -2,12 +2,19 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { badRequest, StatusError } from '../../api/errors/errors.ts';
+import { TurnQueue } from '../../turn-queue.ts';
 import { guardLines } from './guard-headers.ts';
 import { headersMax } from './header-count.ts';
 import { type ProtocolRefusal, unsupportedEncoding } from './protocol-refusal.ts';
 
 /** A refused client gets this long to read the answer; it may still be sending. */
 const lingerMs = 1_000;
+
+/**
+ * Requests that were cut off, of which few are ended in one turn of the event loop: a client can close connections by
+ * the thousand at once.
+ */
+export const cuts = new TurnQueue(8, 0.1);
 
 export const cutOff = (): StatusError => badRequest('the request ended before its body did');
 
