@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { Descriptions } from '../../../api/model/descriptions.ts';
 import type { Schema as CustomSchema } from '../../../api/model/json-schema.ts';
 import { type ModelDefinition, modelsOf } from '../../../api/model/model.ts';
+import { givenAtOnce } from '../../../time-slices.ts';
 import { encodeV2 } from './gnostic.ts';
 import { Definitions } from './schema.ts';
 import type { DocumentV2 } from './v2.ts';
@@ -36,6 +37,7 @@ const models = modelsOf({
 it.each(['v2', 'v3'] as const)('%s has the others, and the kind as an object', async (dialect) => {
   const definitions = new Definitions(dialect, await Descriptions.load());
   for (const name of ['Broken', 'Whole']) definitions.model(models(name));
+  givenAtOnce(definitions.define());
   const { schemas } = definitions;
   expect(schemas['com.example.v1.Broken']).toEqual({
     type: 'object',

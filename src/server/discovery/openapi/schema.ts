@@ -92,9 +92,15 @@ const emulatedFrom = 33;
 /** Allowed values listed in a description; a longer list would hide the rest of the text. */
 const namedMax = 12;
 
+/** Steps that it takes to describe a model, and each of its fields. */
+const modelSteps = 1_000;
+const fieldSteps = 100;
+
 /** The definitions of one document. A referenced model is defined, with all models it refers to. */
 export class Definitions {
   readonly #schemas = new Map<string, Schema>();
+  /** Models that were referred to, and have no schema yet. */
+  readonly #referred: { readonly model: Model; readonly schema: Schema }[] = [];
   readonly #names = new Map<Model, string>();
   #hasRenamed = false;
 
@@ -154,12 +160,20 @@ export class Definitions {
     if (name === undefined) {
       name = this.#freeName(definitionName(model));
       this.#names.set(model, name);
-      // The name is registered before the fields are visited: models may be recursive.
+      // A pod refers to two hundred models, directly or through others: all of them would take a long turn.
       const schema: Schema = {};
       this.#schemas.set(name, schema);
-      Object.assign(schema, this.#modelSchema(model));
+      this.#referred.push({ model, schema });
     }
     return { $ref: places[this.dialect] + name };
+  }
+
+  /** Defines what was referred to since the last call; each `yield` reports about how many steps it took. */
+  *define(): Generator<number, void> {
+    for (let next = this.#referred.pop(); next; next = this.#referred.pop()) {
+      Object.assign(next.schema, this.#modelSchema(next.model));
+      yield modelSteps + next.model.order.length * fieldSteps;
+    }
   }
 
   /** Built-in models as the minor has them, also where a custom kind refers to one. */

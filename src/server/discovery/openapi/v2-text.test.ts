@@ -1,6 +1,6 @@
 /** Proves that the document joined from texts of versions is the one made as a whole, whatever kinds come and go. */
 import { gunzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { otherServiceKind, widgetKind } from '../../../api/kind/widget.fixture.ts';
 import { KindTable } from '../../../api/kinds/kinds.ts';
 import { Descriptions } from '../../../api/model/descriptions.ts';
@@ -10,6 +10,7 @@ import { Discovery } from '../discovery.ts';
 import { type Operation, operationsOf } from './operations.ts';
 import { documentV2 } from './v2.ts';
 import { TextV2 } from './v2-text.ts';
+import { documentV3 } from './v3.ts';
 
 const kinds = new KindTable();
 const discovery = new Discovery(kinds);
@@ -74,4 +75,23 @@ it('is the same, and describes only versions that have changed', async () => {
   expect(described).toEqual([]);
   await kinds.add(widgetKind());
   await compared();
+});
+
+it.each(['v2', 'v3'] as const)('describes one model between two pauses: %s', (dialect) => {
+  const describing = vi.spyOn(Descriptions.prototype, 'model');
+  const core = operationsOf(discovery, kinds, 'v1');
+  const work =
+    dialect === 'v2'
+      ? documentV2(new Map([['v1', core]]), descriptions)
+      : documentV3('v1', false, core, descriptions);
+  let [all, most] = [0, 0];
+  for (let step = work.next(); !step.done; step = work.next()) {
+    const described = describing.mock.calls.length;
+    most = Math.max(most, described);
+    all += described;
+    describing.mockClear();
+  }
+  describing.mockRestore();
+  expect(all).toBeGreaterThan(200);
+  expect(most).toBe(1);
 });

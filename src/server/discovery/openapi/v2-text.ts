@@ -139,7 +139,13 @@ function* versionText(
     yield bytes.length;
   }
   const { models } = definitions;
-  const bytes = Buffer.from(jsonText(paths).slice(1, -1));
+  const texts: string[] = [];
+  for (const [path, described] of Object.entries(paths)) {
+    const text = `${JSON.stringify(path)}:${jsonText(described)}`;
+    texts.push(text);
+    yield text.length;
+  }
+  const bytes = Buffer.from(texts.join(','));
   return { paths: { bytes, run: `paths of ${apiVersion}` }, schemas, models, parameters: shared };
 }
 

@@ -90,7 +90,7 @@ export const tagOf = (apiVersion: string): string => {
   return `${groupWord(group)}_${version}`;
 };
 
-/** Estimated number of steps to describe an operation with its models. */
+/** Estimated number of steps to describe an operation. */
 export const operationSteps = 2_000;
 
 /**
@@ -147,6 +147,7 @@ export function* pathsV2(
       const tag = operation.tag ?? tagOf(apiVersion);
       path[operation.method] = operationV2(operation, tag, definitions, refer);
       yield operationSteps;
+      yield* definitions.define();
     }
   if (definitions.isOfMinor) Object.values(paths).forEach(shareParameters);
   return { paths, shared };

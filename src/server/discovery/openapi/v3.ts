@@ -81,6 +81,7 @@ export function* documentV3(
     const tag = operation.tag ?? tagOf(apiVersion);
     path[operation.method] = operationV3(operation, tag, definitions, refer);
     yield operationSteps;
+    yield* definitions.define();
   }
   if (definitions.isOfMinor) Object.values(paths).forEach(shareParameters);
   return {
