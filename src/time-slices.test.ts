@@ -1,7 +1,7 @@
 /** Proves that long work lets others compute between its slices, and that short work never waits. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { inSlices } from './time-slices.ts';
+import { inSlices, turnToAnswer, yieldToRequests } from './time-slices.ts';
 
 function* work(slices: number, steps: number, done: number[]): Generator<number, void> {
   for (let i = 0; i < slices; i++) {
@@ -42,4 +42,28 @@ test('work that fails ends', async () => {
     throw new Error('broken');
   }
   await expect(inSlices(failing())).rejects.toThrow('broken');
+});
+
+test('requests that have arrived go first, every second time', async () => {
+  await nextTurn();
+  const order: string[] = [];
+  const request = (): void => {
+    yieldToRequests();
+    setImmediate(() => order.push('request'));
+  };
+  const answering = (async () => {
+    for (let i = 0; i < 4; i++) {
+      await turnToAnswer();
+      order.push('answer');
+    }
+  })();
+  // Requests are read in each turn, before the work of that turn that waited since the one before.
+  for (let i = 0; i < 8; i++) {
+    request();
+    await nextTurn();
+  }
+  await answering;
+  expect(order.filter((word) => word === 'answer')).toHaveLength(4);
+  // Without that, each part of an answer would come before the request of its turn.
+  expect(order.join(' ')).toMatch(/(answer request request ){3}answer/);
 });

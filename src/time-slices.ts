@@ -4,10 +4,10 @@
  */
 
 /**
- * Cost of the computations, in evaluation steps, that run in one turn of the event loop before others wait; about 4 ms:
+ * Cost of the computations, in evaluation steps, that run in one turn of the event loop before others wait; about 2 ms:
  * a request of another client takes one or two, and waits for several turns.
  */
-const sliceCostMax = 100_000;
+const sliceCostMax = 50_000;
 /** A turn with less cost than this does not need a timer. */
 const negligibleCost = 10_000;
 
@@ -18,7 +18,17 @@ type GoOn = () => void;
 const waiting = { computations: [] as GoOn[], answers: [] as GoOn[] };
 let isAwaited = false;
 let wasComputation = false;
+let hasYielded = false;
+let haveRequestsArrived = false;
 let begunMs: number | undefined;
+
+/**
+ * Call when requests were read that will be handled in this turn: long work lets them go first, every second time. It
+ * has waited for this turn longer, and would run before them.
+ */
+export function yieldToRequests(): void {
+  haveRequestsArrived = true;
+}
 
 function endTurn(): void {
   begunMs = undefined;
@@ -53,6 +63,9 @@ function laterTurn(queue: GoOn[]): Promise<void> {
 }
 
 function goOn(): void {
+  hasYielded = haveRequestsArrived && !hasYielded;
+  haveRequestsArrived = false;
+  if (hasYielded) return void setImmediate(goOn);
   const { computations, answers } = waiting;
   wasComputation = answers.length === 0 || (computations.length > 0 && !wasComputation);
   const next = (wasComputation ? computations : answers).shift()!;

@@ -13,6 +13,7 @@
  * while the others are read (`revision-prefetch.ts`).
  */
 import { optimized } from '../../switches.ts';
+import { yieldToRequests } from '../../time-slices.ts';
 import type { PrefetchRevision } from '../http/door.ts';
 import { RevisionPrefetch } from './revision-prefetch.ts';
 
@@ -94,6 +95,7 @@ export class Arrivals {
   #await(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
+    yieldToRequests();
     setImmediate(this.#takeUp);
   }
 

@@ -6,8 +6,8 @@
  */
 import { answersBegunMs, turnToAnswer } from '../../time-slices.ts';
 
-/** How long work may hold the event loop. */
-const turnMaxMs = 5;
+/** How long work may hold the event loop: a request that arrives meanwhile waits for the rest of it. */
+const turnMaxMs = 2.5;
 
 export class Pace {
   #begunMs = answersBegunMs();
