@@ -202,29 +202,29 @@ class LogText {
     return this.#left <= 0;
   }
 
+  /** The block is written over: output is never longer than the stored lines, and another buffer would be garbage soon. */
   of(block: Buffer): Buffer {
-    // The client's output is never longer than the stored lines.
-    const out = Buffer.allocUnsafe(block.length);
     let at = 0;
     for (let start = 0; start < block.length && at < this.#left; ) {
       const end = block.indexOf(newline, start);
       const head = headLength(block, start, end);
-      if (head && !this.#tooOld(block, start, head)) at = this.#line(block, start, head, end, out, at);
+      if (head && !this.#tooOld(block, start, head)) at = this.#line(block, start, head, end, at);
       start = end + 1;
     }
-    const text = out.subarray(0, Math.min(at, this.#left));
+    const text = block.subarray(0, Math.min(at, this.#left));
     this.#left -= text.length;
     return text;
   }
 
-  #line(block: Buffer, start: number, head: number, end: number, out: Buffer, from: number): number {
+  #line(block: Buffer, start: number, head: number, end: number, from: number): number {
     let at = from;
+    const isContinued = isPartial(block, start, head);
     // The time and the space behind it; only once for a line stored in pieces.
     if (this.query.timestamps && !this.#continued)
-      at += block.copy(out, at, start, block.indexOf(' ', start) + 1);
-    at = copied(block, start + head, end, out, at);
-    this.#continued = isPartial(block, start, head);
-    if (!this.#continued) out[at++] = newline;
+      at += block.copy(block, at, start, block.indexOf(' ', start) + 1);
+    at = moved(block, start + head, end, at);
+    this.#continued = isContinued;
+    if (!isContinued) block[at++] = newline;
     return at;
   }
 
@@ -243,10 +243,10 @@ function sinceStamp(ms: number): string {
   return stamp(Math.trunc(Math.min(Math.max(ms, 0), latest)));
 }
 
-/** Copies bytes of a block, and tells where they end in the copy. */
-function copied(block: Buffer, start: number, end: number, out: Buffer, at: number): number {
-  if (end - start > shortLineMax) return at + block.copy(out, at, start, end);
+/** Moves bytes of a block towards its begin, and tells where they end there. */
+function moved(block: Buffer, start: number, end: number, at: number): number {
+  if (end - start > shortLineMax) return at + block.copy(block, at, start, end);
   let next = at;
-  for (let i = start; i < end; i++) out[next++] = block[i]!;
+  for (let i = start; i < end; i++) block[next++] = block[i]!;
   return next;
 }
