@@ -29,8 +29,8 @@ const freeBytesMax = 1024 * 1024;
  */
 const turnBytesMax = 512 * 1024;
 /** The same in time, where what is done with the bytes takes long, such as reading many short headers. */
-const turnMaxMs = 3;
-/** Sockets that have waited and read on in one turn: each reads once before it is asked whether it may. */
+const turnMaxMs = 2;
+/** Sockets that have waited and read on in one turn. */
 const resumedMax = 4;
 
 const memoryOf = Symbol('memory');
@@ -141,12 +141,16 @@ export const isLent = (piece: Buffer): boolean => memoryUnder(piece) !== undefin
 let turnBytes = 0;
 let turnEndMs = 0;
 let isEndAwaited = false;
+let isOver = false;
 /** The first has waited longest. */
 const waiting = new Set<Socket>();
+/** Those whose last read was long, and whose peer may have sent more. */
+const busy = new Set<Socket>();
 
 function endTurn(): void {
   isEndAwaited = false;
   turnBytes = 0;
+  isOver = false;
   let resumed = 0;
   for (const socket of waiting) {
     if (resumed === resumedMax) break;
@@ -170,9 +174,33 @@ function hasTurn(socket: Socket, bytes: number): boolean {
   if (turnBytes === 0) turnEndMs = performance.now() + turnMaxMs;
   awaitEnd();
   turnBytes += bytes;
+  if (bytes > copiedBytesMax) busy.add(socket);
+  else busy.delete(socket);
   if (turnBytes < turnBytesMax && performance.now() < turnEndMs) return true;
   waiting.add(socket);
+  if (!isOver) stopBusy();
+  isOver = true;
   return false;
+}
+
+/**
+ * Makes all others wait, too, that are likely to have much to read: the system has said of a hundred at once that they
+ * can be read, and each would read once before it is asked whether it may.
+ */
+function stopBusy(): void {
+  for (const socket of busy) {
+    const handle = (socket as { _handle?: ReadingHandle | null })._handle;
+    if (!handle?.reading) continue;
+    handle.reading = false;
+    handle.readStop();
+    waiting.add(socket);
+  }
+}
+
+/** What Node has of a socket: `_read` begins to read again. */
+interface ReadingHandle {
+  reading: boolean;
+  readStop(): number;
 }
 
 /**
@@ -187,7 +215,7 @@ export function reusingSocket(options: SocketConstructorOpts, bytesMax: number =
     callback: (bytes: number) => pushDirect(socket, reads.piece(bytes)) && hasTurn(socket, bytes),
   };
   const socket: Socket = new Socket({ ...options, onread } as SocketConstructorOpts);
-  return socket;
+  return socket.on('close', () => busy.delete(socket));
 }
 
 /** For the read end of a pipe. */
