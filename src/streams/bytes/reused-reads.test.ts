@@ -224,32 +224,35 @@ describe('a socket', () => {
     expect(read.filter((count) => count > 8).length).toBeLessThanOrEqual(2);
   });
 
-  it.runIf(optimized)('goes on when it was stopped for others, and paused and resumed before its turn', async () => {
-    const { port } = server.address() as AddressInfo;
-    const sent = Buffer.alloc(4 * 1024 * 1024, 'dogs ');
-    const sockets: Socket[] = [];
-    for (let i = 0; i < 8; i++) {
-      const one = reusingSocket({ allowHalfOpen: true });
-      one.pause().connect(port, '127.0.0.1');
-      const [other] = (await once(server, 'connection')) as [Socket];
-      other.end(sent);
-      sockets.push(one);
-      onTestFinished(() => void one.destroy());
-    }
-    const lengths = sockets.map(() => 0);
-    const all = sockets.map((one, i) => {
-      one.on('data', (piece: Buffer) => {
-        lengths[i]! += piece.length;
-        for (const other of sockets) other.pause();
-        setImmediate(() => {
-          for (const other of sockets) setImmediate(() => other.resume());
+  it.runIf(optimized)(
+    'goes on when it was stopped for others, and paused and resumed before its turn',
+    async () => {
+      const { port } = server.address() as AddressInfo;
+      const sent = Buffer.alloc(4 * 1024 * 1024, 'dogs ');
+      const sockets: Socket[] = [];
+      for (let i = 0; i < 8; i++) {
+        const one = reusingSocket({ allowHalfOpen: true });
+        one.pause().connect(port, '127.0.0.1');
+        const [other] = (await once(server, 'connection')) as [Socket];
+        other.end(sent);
+        sockets.push(one);
+        onTestFinished(() => void one.destroy());
+      }
+      const lengths = sockets.map(() => 0);
+      const all = sockets.map((one, i) => {
+        one.on('data', (piece: Buffer) => {
+          lengths[i]! += piece.length;
+          for (const other of sockets) other.pause();
+          setImmediate(() => {
+            for (const other of sockets) setImmediate(() => other.resume());
+          });
         });
+        return once(one.resume(), 'end');
       });
-      return once(one.resume(), 'end');
-    });
-    await Promise.all(all);
-    expect(new Set(lengths)).toEqual(new Set([sent.length]));
-  });
+      await Promise.all(all);
+      expect(new Set(lengths)).toEqual(new Set([sent.length]));
+    },
+  );
 
   it.runIf(optimized)('goes on after its turn when it was paused and resumed meanwhile', async () => {
     const sent = Buffer.alloc(8 * 1024 * 1024, 'far away ');
