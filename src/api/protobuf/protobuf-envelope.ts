@@ -7,7 +7,8 @@
  */
 import type { Model } from '../model/model.ts';
 import type { JsonObject } from '../text/object.ts';
-import { encodeMessage, encodeWithin } from './protobuf-message.ts';
+import { encodeMessage, encodeWithin, messageMemory } from './protobuf-message.ts';
+import { textMessage } from './text-message.ts';
 
 /** The object as it is answered, and where its message is in there. */
 export interface ProtobufDocument {
@@ -39,6 +40,25 @@ export function encodeDocument(type: TypeMeta, model: Model, object: JsonObject)
   };
   const bytes = encodeWithin(model, object, head, envelopeEnd);
   return { bytes, start, end: bytes.length - envelopeEnd.length };
+}
+
+/** The same from the stored text of an object; undefined when that has to be parsed. */
+export function textDocument(
+  type: TypeMeta,
+  model: Model,
+  text: Buffer,
+  length: number,
+): ProtobufDocument | undefined {
+  const message = textMessage(model, text, length);
+  if (!message) return undefined;
+  const head = envelopeHead(type, message.length);
+  const start = head.length;
+  const end = start + message.length;
+  const bytes = messageMemory(end + envelopeEnd.length);
+  bytes.set(head);
+  bytes.set(message, start);
+  bytes.set(envelopeEnd, end);
+  return { bytes, start, end };
 }
 
 /** Everything before a message of this length. */

@@ -37,6 +37,9 @@ export function encodeWithin(
   }
 }
 
+/** Memory for a message that was made elsewhere. */
+export const messageMemory = (bytes: number): Buffer => out.memory(bytes);
+
 // Wire types.
 const VARINT = 0;
 const FIXED64 = 1;

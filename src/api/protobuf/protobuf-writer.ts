@@ -32,7 +32,7 @@ export class MessageWriter {
 
   /** A copy of what was written; the writer is empty again. */
   take(): Buffer {
-    const message = this.#memory(this.length);
+    const message = this.memory(this.length);
     this.#bytes.copy(message, 0, this.#at);
     if (this.#bytes.length > keptBytesMax) this.#bytes = Buffer.allocUnsafeSlow(bytesAtFirst);
     this.#at = this.#bytes.length;
@@ -40,7 +40,7 @@ export class MessageWriter {
   }
 
   /** Memory for a message: small ones share a piece, because allocating each took a quarter of the time of a pod. */
-  #memory(length: number): Buffer {
+  memory(length: number): Buffer {
     if (length > sharedBytesMax) return Buffer.allocUnsafeSlow(length);
     if (this.#pieceAt + length > this.#piece.length) {
       this.#piece = Buffer.allocUnsafeSlow(pieceBytes);

@@ -3,32 +3,48 @@
  * lists and watches.
  */
 import type { Kind } from '../../api/kind/kind.ts';
-import { modelOf } from '../../api/model/model.ts';
-import { encodeDocument, eventFrame, type ProtobufDocument } from '../../api/protobuf/protobuf-envelope.ts';
+import { type Model, modelOf } from '../../api/model/model.ts';
+import {
+  encodeDocument,
+  eventFrame,
+  type ProtobufDocument,
+  textDocument,
+} from '../../api/protobuf/protobuf-envelope.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
+import { asserting, optimized } from '../../switches.ts';
+import type { Entry } from './entry.ts';
 import { Form } from './forms.ts';
 import type { NoticeForm } from './watch-event.ts';
 
 const bytesOf = ({ bytes }: ProtobufDocument): number => bytes.length;
 
 const whole = new Memo(
-  (kind: Kind) =>
-    new Form(
-      (entry) => encodeDocument(kind, kind.model, entry.encodable(kind) as unknown as JsonObject),
-      bytesOf,
-    ),
+  (kind: Kind) => new Form((entry) => documentOf(kind, kind.model, entry, kind), bytesOf),
 );
 
 const metadataOnly = (apiVersion: string): Memo<Kind, Form<ProtobufDocument>> =>
   new Memo((kind: Kind) => {
     const type = { kind: 'PartialObjectMetadata', apiVersion };
     const model = modelOf('PartialObjectMetadata');
-    return new Form((entry) => {
-      const { metadata } = entry.encodable(kind);
-      return encodeDocument(type, model, { metadata });
-    }, bytesOf);
+    return new Form((entry) => documentOf(type, model, entry, kind), bytesOf);
   });
+
+/** @param as the version in which the object is read */
+function documentOf(
+  type: { readonly kind: string; readonly apiVersion: string },
+  model: Model,
+  entry: Entry,
+  as: Kind,
+): ProtobufDocument {
+  const isStored = optimized && as === entry.kind && entry.isReadableAs(as);
+  const fromText = isStored ? textDocument(type, model, entry.document, entry.length) : undefined;
+  if (fromText && !asserting) return fromText;
+  const encoded = encodeDocument(type, model, entry.encodable(as) as unknown as JsonObject);
+  if (fromText && !fromText.bytes.equals(encoded.bytes))
+    throw new Error(`the message of a ${as.kind} is another when it is made from its text`);
+  return encoded;
+}
 
 const partial = new Map(
   ['meta.k8s.io/v1', 'meta.k8s.io/v1beta1'].map((version) => [version, metadataOnly(version)]),
