@@ -7,6 +7,7 @@
  * only schemas have, are left to `protobuf-message.ts`, which gives the same bytes.
  */
 import type { Model } from '../model/model.ts';
+import { stringEnd, valueEnd } from '../text/json-bytes.ts';
 import { type FieldPlan, type MessagePlan, planOf, tagOf, type ValuePlan } from './message-plan.ts';
 
 /** Longer texts are left to the other encoder, so that little memory is kept here. */
@@ -376,7 +377,7 @@ class TextEncoder {
       this.#to = to;
     } else {
       const start = this.#at;
-      this.#at = this.#stringEnd(start);
+      this.#skipString();
       this.#to += out.write(JSON.parse(text.toString('utf8', start, this.#at)) as string, open);
     }
     this.#close(open);
@@ -386,7 +387,7 @@ class TextEncoder {
   #base64(): boolean {
     const start = this.#at;
     if (this.#text[start] !== quote) throw new OtherForm();
-    this.#at = this.#stringEnd(start);
+    this.#skipString();
     const bytes = Buffer.from(this.#text.toString('latin1', start + 1, this.#at - 1), 'base64');
     this.#varint(bytes.length);
     this.#bytes(bytes, 0, bytes.length);
@@ -405,32 +406,18 @@ class TextEncoder {
     return true;
   }
 
-  /** Position behind the quote that closes a string. */
-  #stringEnd(start: number): number {
-    const text = this.#text;
-    let at = start + 1;
-    for (let byte = text[at]!; byte !== quote; byte = text[++at]!)
-      if (byte === backslash) at++;
-      else if (!(byte >= space)) throw new OtherForm();
-    return at + 1;
-  }
-
   /** Steps over a value. */
   #skip(): void {
-    const text = this.#text;
-    let at = this.#at;
-    let depth = 0;
-    for (; ; at++) {
-      const byte = text[at]!;
-      if (byte === quote) at = this.#stringEnd(at) - 1;
-      else if (byte === openBrace || byte === openBracket) depth++;
-      else if (byte === closeBrace || byte === closeBracket) depth--;
-      else if (byte === comma && depth === 0) break;
-      else if (!(byte > space)) throw new OtherForm();
-      if (depth < 0) break;
-    }
-    if (at === this.#at) throw new OtherForm();
-    this.#at = at;
+    this.#goTo(valueEnd(this.#text, this.#at));
+  }
+
+  #skipString(): void {
+    this.#goTo(stringEnd(this.#text, this.#at));
+  }
+
+  #goTo(end: number): void {
+    if (end < 0) throw new OtherForm();
+    this.#at = end;
   }
 
   // Bytes
