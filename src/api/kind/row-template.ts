@@ -4,6 +4,7 @@
  */
 
 import { jsonText } from '../text/json-text.ts';
+import { stringText } from '../text/string-text.ts';
 import { type Cell, Elapsed } from '../values/elapsed.ts';
 import { durationText } from '../values/time.ts';
 import type { TableRowCondition } from './kind.ts';
@@ -22,10 +23,11 @@ export class RowTemplate {
     for (const [i, cell] of cells.entries()) {
       if (i > 0) text += ',';
       if (cell instanceof Elapsed) {
-        text += JSON.stringify(cell.before).slice(0, -1);
+        text += stringText(cell.before).slice(0, -1);
         gaps.push(Buffer.byteLength(text), cell.sinceMs);
-        text += JSON.stringify(cell.after).slice(1);
-      } else text += cell === undefined ? 'null' : jsonText(cell);
+        text += stringText(cell.after).slice(1);
+      } else if (typeof cell === 'string') text += stringText(cell);
+      else text += cell === undefined ? 'null' : jsonText(cell);
     }
     text += ']';
     if (conditions) text += `,"conditions":${JSON.stringify(conditions)}`;

@@ -43,6 +43,7 @@ export function parseMicroTime(text: string): string {
 
 /** Milliseconds since 1970 of a time or micro time; below a millisecond they have a fraction. */
 export function timeToMs(text: string): number {
+  if (canonicalTime.test(text)) return Date.parse(text);
   const { seconds, fraction } = readMoment(text, timeLayout);
   return seconds * 1000 + (fraction ? Number(`0.${fraction}`) * 1000 : 0);
 }

@@ -12,17 +12,16 @@ const closeBrace = 0x7d;
 /**
  * A view of the metadata in a text; undefined when it is not where it should begin.
  * @param at position behind kind and apiVersion: metadata is the next field of all objects
- * @param managed position of its managed fields, which are most of it and are skipped
+ * @param managed position of its managed fields, the last of them: the metadata ends behind these
  */
 export function metadataText(text: Buffer, at: number, managed?: Span): Buffer | undefined {
   const start = at + metadataMark.length;
   if (text[start] !== openBrace || !text.subarray(at, start).equals(metadataMark)) return undefined;
+  if (managed && text[managed.end] === closeBrace) return text.subarray(start, managed.end + 1);
   let depth = 0;
-  const skipped = managed?.start;
   for (let i = start; i < text.length; i++) {
     const byte = text[i];
     if (byte === quote) i = stringEnd(text, i);
-    else if (i === skipped) i = managed!.end - 1;
     else if (byte === openBrace) depth++;
     else if (byte === closeBrace && --depth === 0) return text.subarray(start, i + 1);
   }
