@@ -12,6 +12,7 @@
  * Six bytes count to 2^48: a million writes a second for nine years, or the year 10889 in milliseconds.
  */
 import { crc32 } from 'node:zlib';
+import { copyBytes } from '../shared-bytes.ts';
 import type { Version, VersionOutline } from './engine.ts';
 import { Slabs } from './slab.ts';
 
@@ -87,7 +88,7 @@ export function decodeRecord(record: Buffer, revision: number): Version | undefi
   if ((flags & DELETED) === 0) {
     // From shared memory: callers that keep values for long copy them first.
     value = values.take(bytes - keyEnd);
-    record.copy(value, 0, keyEnd, bytes);
+    copyBytes(record, value, 0, keyEnd, bytes);
   }
   return {
     key: record.toString('utf8', HEADER_BYTES, keyEnd),

@@ -6,6 +6,7 @@
  * It reads the form that objects are stored in (`model/encode.ts`). Texts of another form, and the few types of fields that
  * only schemas have, are left to `protobuf-message.ts`, which gives the same bytes.
  */
+import { copyBytes } from '../../shared-bytes.ts';
 import type { Model } from '../model/model.ts';
 import { stringEnd, valueEnd } from '../text/json-bytes.ts';
 import { type FieldPlan, type MessagePlan, planOf, tagOf, type ValuePlan } from './message-plan.ts';
@@ -459,7 +460,7 @@ class TextEncoder {
     const out = this.#out;
     let to = this.#to;
     this.#to = to + end - start;
-    if (end - start > loopBytesMax) source.copy(out, to, start, end);
+    if (end - start > loopBytesMax) copyBytes(source, out, to, start, end);
     else for (let at = start; at < end; at++) out[to++] = source[at]!;
   }
 }

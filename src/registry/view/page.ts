@@ -5,6 +5,7 @@
  * them from 2,680 to 607.
  */
 import { itemBytes, type ProtobufDocument, writeItem } from '../../api/protobuf/protobuf-envelope.ts';
+import { copyBytes } from '../../shared-bytes.ts';
 import { asserting, optimized } from '../../switches.ts';
 import type { Entry } from './entry.ts';
 import type { Form } from './forms.ts';
@@ -116,7 +117,7 @@ function itemsText(entries: readonly Entry[], from: number, to: number, bytes: n
   for (let i = from; i < to; i++) {
     const { document, length } = entries[i]!;
     text[at++] = openBrace;
-    at += document.copy(text, at, itemStart, length);
+    at = copyBytes(document, text, at, itemStart, length);
     if (i < entries.length - 1) text[at++] = comma;
   }
   return text;

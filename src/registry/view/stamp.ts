@@ -4,6 +4,7 @@
  * and copying the whole text and then moving its end takes one call less than copying two parts. With other savings
  * of less than a microsecond each, creates at 16 connections went from 0.345 to 0.350 of the bare server.
  */
+import { copyBytes } from '../../shared-bytes.ts';
 import { optimized } from '../../switches.ts';
 
 const uidMarker = Buffer.from('"uid":"');
@@ -69,12 +70,12 @@ export function stamped(
     ]);
   const stampEnd = cutStart + stamp.length;
   const document = take(length - (cutEnd - cutStart) + stamp.length + 1);
-  if (text.length <= document.length) {
+  if (take === Buffer.allocUnsafeSlow && text.length <= document.length) {
     document.set(text);
     document.copyWithin(stampEnd, cutEnd, length);
   } else {
-    text.copy(document, 0, 0, cutStart);
-    text.copy(document, stampEnd, cutEnd, length);
+    copyBytes(text, document, 0, 0, cutStart);
+    copyBytes(text, document, stampEnd, cutEnd, length);
   }
   for (let i = 0; i < stamp.length; i++) document[cutStart + i] = stamp.charCodeAt(i);
   document[document.length - 1] = lineFeed;

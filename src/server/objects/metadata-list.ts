@@ -5,12 +5,13 @@
 import type { Kind } from '../../api/kind/kind.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import type { Entry } from '../../registry/view/entry.ts';
+import { copyBytes } from '../../shared-bytes.ts';
 
 /** Items are joined to parts of about this size. */
 const partBytes = 256 * 1024;
 
-const closeBrace = Buffer.from('}');
-const comma = Buffer.from(',');
+const itemEnd = Buffer.from('},');
+const lastEnd = Buffer.from('}');
 const listEnd = Buffer.from(']}\n');
 
 /** The whole list in parts; each is built when the previous one has been sent. */
@@ -28,16 +29,23 @@ export function* metadataParts(
   let pieces: Buffer[] = [];
   let bytes = 0;
   for (const [i, entry] of entries.entries()) {
-    if (i > 0) pieces.push(comma);
     const text = textOf(kind, entry);
-    pieces.push(itemStart, text, closeBrace);
-    bytes += itemStart.length + text.length;
+    pieces.push(itemStart, text, i < entries.length - 1 ? itemEnd : lastEnd);
+    bytes += itemStart.length + text.length + itemEnd.length;
     if (bytes < partBytes) continue;
-    yield Buffer.concat(pieces);
+    yield joined(pieces, bytes);
     pieces = [];
     bytes = 0;
   }
-  yield Buffer.concat([...pieces, listEnd]);
+  yield joined([...pieces, listEnd], bytes + listEnd.length);
+}
+
+/** @param bytesMax at least as many as the pieces have together */
+function joined(pieces: readonly Buffer[], bytesMax: number): Buffer {
+  const all = Buffer.allocUnsafe(bytesMax);
+  let at = 0;
+  for (const piece of pieces) at = copyBytes(piece, all, at);
+  return all.subarray(0, at);
 }
 
 /** The metadata of an object; that of another version is made anew. */

@@ -10,6 +10,7 @@ import { jsonText } from '../../api/text/json-text.ts';
 import { Memo } from '../../memo.ts';
 import type { Entry } from '../../registry/view/entry.ts';
 import { Form } from '../../registry/view/forms.ts';
+import { copyBytes } from '../../shared-bytes.ts';
 
 interface KeptRow {
   readonly template: RowTemplate;
@@ -95,7 +96,7 @@ export class TableText {
       const { template, object } = rows[i - from]!;
       at = template.write(text, at, this.nowMs);
       at += this.#objectStart.copy(text, at);
-      at += object.copy(text, at);
+      at = copyBytes(object, text, at);
       if (this.include === 'Metadata') text[at++] = closeBrace;
       text[at++] = closeBrace;
       if (i < entries.length - 1) text[at++] = comma;
