@@ -21,8 +21,9 @@ export async function installPackages() {
 }
 
 /** Runs a command with its output shown; exits when it fails. */
-export function run(command, args, failure) {
-  failUnless(spawnSync(command, args, shown), failure);
+export function run(command, args, failure, environment = {}) {
+  const env = { ...process.env, ...environment };
+  failUnless(spawnSync(command, args, { ...shown, env }), failure);
 }
 
 /** The same while other commands run. */
