@@ -19,6 +19,8 @@ import { targetOf } from '../registry/target.ts';
 import { remove } from '../registry/verbs/delete.ts';
 import { modify } from '../registry/verbs/modify.ts';
 import type { Entry } from '../registry/view/entry.ts';
+import { givenInSlices } from '../time-slices.ts';
+import { Dependents } from './dependents.ts';
 import {
   type Controller,
   ifUnchanged,
@@ -33,6 +35,9 @@ import { WorkQueue } from './shared/work-queue.ts';
 const SEPARATOR = '\u0000';
 type Place = string;
 const placeOf = (entry: Entry): Place => [entry.kind.id, entry.namespace, entry.name].join(SEPARATOR);
+
+/** What it costs to follow one reference (`time-slices.ts`). */
+const lookSteps = 20;
 
 /** Maximum number of remembered deleted owners, when only dependents of observed deletions are collected. */
 const deletedOwnersMax = 100_000;
@@ -52,8 +57,9 @@ class GarbageCollector implements RunningController {
   readonly #registry: Registry;
   readonly #queue: WorkQueue;
   readonly #running: RunningController;
-  /** Dependents of each owner, by the owner's uid. */
-  readonly #dependents = new Map<string, Set<Place>>();
+  readonly #dependents = new Dependents();
+  /** Uids of objects that are being deleted in the foreground. */
+  readonly #inForeground = new Set<string>();
   /** Dependents of owners of unknown kinds, by version and kind. */
   readonly #waiting = new Map<string, Set<Place>>();
   /**
@@ -97,21 +103,25 @@ class GarbageCollector implements RunningController {
       if (previous) this.#gone(previous);
       return;
     }
-    if (previous?.mayHaveOwners) this.#referencesChanged(previous, entry);
-    if (!entry.mayHaveOwners && !entry.mayBeMarked) return;
-    const { ownerReferences, deletionTimestamp, finalizers } = entry.peek().metadata;
     const place = placeOf(entry);
-    for (const { uid } of ownerReferences ?? []) if (uid) remember(this.#dependents, uid, place);
-    if (ownerReferences?.length) this.#queue.add(place);
-    if (deletionTimestamp && finalizers?.some(isCollectors)) this.#queue.add(place);
+    const isRead = entry.mayHaveOwners || entry.mayBeMarked;
+    const { ownerReferences = [], deletionTimestamp, finalizers } = isRead ? entry.peek().metadata : {};
+    this.#dependents.add(place, ownerReferences);
+    if (previous?.mayHaveOwners) this.#referencesChanged(previous, ownerReferences);
+    if (ownerReferences.length) this.#queue.add(place);
+    if (!deletionTimestamp || !finalizers?.some(isCollectors)) return;
+    if (finalizers.includes('foregroundDeletion')) this.#inForeground.add(entry.uid);
+    this.#queue.add(place);
   }
 
   /** An owner may wait for a reference that was removed, or does not block it any more. */
-  #referencesChanged(previous: Entry, entry: Entry): void {
-    for (const before of previous.peek().metadata.ownerReferences ?? []) {
-      if (!before.blockOwnerDeletion) continue;
-      if (blocks(entry, before.uid)) continue;
-      const owner = this.#owner(before, previous.namespace);
+  #referencesChanged(previous: Entry, references: readonly OwnerReference[]): void {
+    const before = previous.peek().metadata.ownerReferences?.filter(isBlocking) ?? [];
+    if (before.length === 0) return;
+    const blocked = new Set(references.filter(isBlocking).map(({ uid }) => uid));
+    for (const reference of before) {
+      if (blocked.has(reference.uid)) continue;
+      const owner = this.#owner(reference, previous.namespace);
       if (owner) this.#queue.add(placeOf(owner));
     }
   }
@@ -122,19 +132,19 @@ class GarbageCollector implements RunningController {
   }
 
   #forgetAll(entry: Entry): void {
+    if (this.#inForeground.size) this.#inForeground.delete(entry.uid);
     if (!entry.mayHaveOwners) return;
     const place = placeOf(entry);
-    for (const reference of entry.peek().metadata.ownerReferences ?? []) {
-      forget(this.#dependents, reference.uid, place);
-      if (this.#waiting.size) forget(this.#waiting, ownerKindName(reference), place);
-    }
+    const { ownerReferences = [] } = entry.peek().metadata;
+    this.#dependents.delete(place, ownerReferences);
+    if (this.#waiting.size)
+      for (const reference of ownerReferences) forget(this.#waiting, ownerKindName(reference), place);
   }
 
   /** After a deletion, the object's dependents may have to be deleted, and its owners may be waiting for it. */
   #gone(previous: Entry): void {
     this.#noteDeleted(previous.uid);
-    if (this.#dependents.size > 0)
-      for (const place of this.#dependents.get(previous.uid) ?? []) this.#queue.add(place);
+    for (const place of this.#dependents.of(previous.uid)) this.#queue.add(place);
     if (!previous.mayHaveOwners) return;
     for (const reference of previous.peek().metadata.ownerReferences ?? []) {
       const owner = this.#owner(reference, previous.namespace);
@@ -170,7 +180,7 @@ class GarbageCollector implements RunningController {
     if (!this.#ownerKind(reference)) return 'unknown kind';
     const owner = this.#owner(reference, namespace);
     if (!owner) return this.#deleted?.has(reference.uid ?? '') === false ? 'unknown' : 'gone';
-    return isInForeground(owner) ? 'deleting in foreground' : 'present';
+    return this.#inForeground.has(owner.uid) ? 'deleting in foreground' : 'present';
   }
 
   async #look(place: Place): Promise<void> {
@@ -178,9 +188,8 @@ class GarbageCollector implements RunningController {
     if (!entry) return;
     const object = entry.peek();
     const { deletionTimestamp, finalizers, ownerReferences } = object.metadata;
-    if (deletionTimestamp && finalizers?.includes('orphan')) return this.#orphan(entry, object);
-    if (deletionTimestamp && finalizers?.includes('foregroundDeletion'))
-      return this.#finishForeground(entry, object);
+    if (deletionTimestamp && finalizers?.includes('orphan')) return this.#orphan(entry);
+    if (deletionTimestamp && finalizers?.includes('foregroundDeletion')) return this.#finishForeground(entry);
     if (ownerReferences?.length && !deletionTimestamp) await this.#collect(entry, object);
   }
 
@@ -192,9 +201,11 @@ class GarbageCollector implements RunningController {
       if (states[i] === 'unknown kind') remember(this.#waiting, ownerKindName(reference), placeOf(entry));
     const kept = references.filter((_, i) => keeping.has(states[i]!));
     if (kept.length === references.length) return;
-    if (kept.length)
-      return this.#dropReferences(entry, (reference) => kept.some((one) => one.uid === reference.uid));
-    const inForeground = states.includes('deleting in foreground') && this.#hasBlockingDependents(object);
+    if (kept.length) {
+      const uids = new Set(kept.map(({ uid }) => uid));
+      return this.#dropReferences(entry, ({ uid }) => uids.has(uid));
+    }
+    const inForeground = states.includes('deleting in foreground') && this.#hasBlockingDependents(entry);
     await this.#delete(entry, object, inForeground ? 'Foreground' : undefined);
   }
 
@@ -209,33 +220,29 @@ class GarbageCollector implements RunningController {
     );
   }
 
-  #dependentsOf(object: ApiObject): Entry[] {
-    const uid = object.metadata.uid ?? '';
-    return [...(this.#dependents.get(uid) ?? [])]
-      .map((place) => this.#find(place))
-      .filter((entry) => entry !== undefined);
+  #hasBlockingDependents({ uid }: Entry): boolean {
+    for (const place of this.#dependents.blocking(uid)) if (this.#find(place)) return true;
+    return false;
   }
 
-  #hasBlockingDependents(object: ApiObject): boolean {
-    return this.#dependentsOf(object).some((entry) => blocks(entry, object.metadata.uid));
-  }
-
-  async #finishForeground(entry: Entry, object: ApiObject): Promise<void> {
-    for (const dependent of this.#dependentsOf(object)) this.#queue.add(placeOf(dependent));
-    if (!this.#hasBlockingDependents(object)) await this.#dropFinalizer(entry, 'foregroundDeletion');
-    else if (this.#waitsForItself(entry)) await this.#unblockOwners(entry);
+  async #finishForeground(entry: Entry): Promise<void> {
+    for (const place of this.#dependents.of(entry.uid)) this.#queue.add(place);
+    if (!this.#hasBlockingDependents(entry)) await this.#dropFinalizer(entry, 'foregroundDeletion');
+    else if (await givenInSlices(this.#waitsForItself(entry))) await this.#unblockOwners(entry);
   }
 
   /** Whether the chain of its blocking dependents, which all wait, leads back to the owner itself. */
-  #waitsForItself(entry: Entry): boolean {
+  *#waitsForItself({ uid }: Entry): Generator<number, boolean> {
     const seen = new Set<string>();
-    const ahead = [entry];
-    for (let next = ahead.pop(); next; next = ahead.pop())
-      for (const dependent of this.#dependentsOf(next.peek())) {
-        if (!blocks(dependent, next.uid) || !isInForeground(dependent)) continue;
-        if (dependent.uid === entry.uid) return true;
-        if (seen.has(dependent.uid)) continue;
-        seen.add(dependent.uid);
+    const ahead = [uid];
+    for (let next = ahead.pop(); next !== undefined; next = ahead.pop())
+      for (const place of this.#dependents.blocking(next)) {
+        yield lookSteps;
+        const dependent = this.#find(place)?.uid;
+        if (dependent === undefined || !this.#inForeground.has(dependent)) continue;
+        if (dependent === uid) return true;
+        if (seen.has(dependent)) continue;
+        seen.add(dependent);
         ahead.push(dependent);
       }
     return false;
@@ -252,10 +259,11 @@ class GarbageCollector implements RunningController {
     );
   }
 
-  async #orphan(entry: Entry, object: ApiObject): Promise<void> {
-    const { uid } = object.metadata;
-    for (const dependent of this.#dependentsOf(object))
-      await this.#dropReferences(dependent, (reference) => reference.uid !== uid);
+  async #orphan(entry: Entry): Promise<void> {
+    for (const place of [...this.#dependents.of(entry.uid)]) {
+      const dependent = this.#find(place);
+      if (dependent) await this.#dropReferences(dependent, (reference) => reference.uid !== entry.uid);
+    }
     await this.#dropFinalizer(entry, 'orphan');
   }
 
@@ -303,13 +311,4 @@ function forget(places: Map<string, Set<Place>>, key: string | undefined, place:
 const isCollectors = (finalizer: string): boolean =>
   finalizer === 'orphan' || finalizer === 'foregroundDeletion';
 
-function isInForeground(entry: Entry): boolean {
-  // It may be megabytes long, and is asked for with every dependent.
-  if (!entry.mayBeMarked) return false;
-  const { deletionTimestamp, finalizers } = entry.peek().metadata;
-  return deletionTimestamp !== undefined && (finalizers?.includes('foregroundDeletion') ?? false);
-}
-
-const blocks = (entry: Entry, ownerUid: string | undefined): boolean =>
-  entry.peek().metadata.ownerReferences?.some((one) => one.uid === ownerUid && one.blockOwnerDeletion) ??
-  false;
+const isBlocking = ({ blockOwnerDeletion }: OwnerReference): boolean => blockOwnerDeletion === true;
