@@ -1,6 +1,7 @@
 /** The scheduler's cache of a node: what it offers, and what the pods on it use of that. */
 import type { Node, Taint } from '../../api/generated/types.ts';
-import { type Amounts, amountsOf, type HostPort, type PodFacts } from './pod-facts.ts';
+import { type HostPort, TakenPorts } from '../../api/rules/pod/taken-ports.ts';
+import { type Amounts, amountsOf, type PodFacts } from './pod-facts.ts';
 
 export const hostnameLabel = 'kubernetes.io/hostname';
 
@@ -19,6 +20,9 @@ export class NodeFacts {
   readonly kin = new Map<string, number>();
   cpuForScore = 0;
   memoryForScore = 0;
+  readonly #ports = new TakenPorts();
+  /** How many pods use each disk: one of them may name tens of thousands. */
+  readonly #disks = new Map<string, number>();
   /** Undefined while pods name the node but it does not exist. */
   signature: string | undefined;
 
@@ -43,6 +47,7 @@ export class NodeFacts {
 
   add(pod: PodFacts): void {
     this.pods.set(pod.uid, pod);
+    this.#ports.add(pod.hostPorts);
     this.#count(pod, 1);
   }
 
@@ -50,31 +55,27 @@ export class NodeFacts {
     const pod = this.pods.get(uid);
     if (!pod) return undefined;
     this.pods.delete(uid);
+    this.#ports.remove(pod.hostPorts);
     this.#count(pod, -1);
     return pod;
   }
 
-  /** Whether a host port is taken; 0.0.0.0 conflicts with every address. */
   portTaken(wanted: HostPort): boolean {
-    for (const { hostPorts } of this.pods.values())
-      for (const { protocol, ip, port } of hostPorts)
-        if (
-          port === wanted.port &&
-          protocol === wanted.protocol &&
-          (ip === wanted.ip || ip === '0.0.0.0' || wanted.ip === '0.0.0.0')
-        )
-          return true;
-    return false;
+    return this.#ports.has(wanted);
   }
 
   diskTaken(disk: string): boolean {
-    for (const { disks } of this.pods.values()) if (disks.includes(disk)) return true;
-    return false;
+    return this.#disks.has(disk);
   }
 
   #count(pod: PodFacts, sign: 1 | -1): void {
     for (const [name, amount] of pod.requests)
       this.requested.set(name, (this.requested.get(name) ?? 0) + sign * amount);
+    for (const disk of pod.disks) {
+      const uses = (this.#disks.get(disk) ?? 0) + sign;
+      if (uses) this.#disks.set(disk, uses);
+      else this.#disks.delete(disk);
+    }
     this.cpuForScore += sign * pod.cpuForScore;
     this.memoryForScore += sign * pod.memoryForScore;
     if (!pod.ownerUid || pod.deleting) return;

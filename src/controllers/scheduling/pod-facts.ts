@@ -10,6 +10,7 @@ import type {
 } from '../../api/generated/types.ts';
 import { claimsOf, ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { podRequests } from '../../api/rules/pod/pod-resources.ts';
+import { anyAddress, type HostPort } from '../../api/rules/pod/taken-ports.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/values/quantity.ts';
 import { timeToMs } from '../../api/values/time.ts';
@@ -23,12 +24,6 @@ export const preemptionReason = 'PreemptionByScheduler';
 
 /** Amounts by resource: milli-units of cpu, whole units of everything else. */
 export type Amounts = ReadonlyMap<string, number>;
-
-export interface HostPort {
-  readonly protocol: string;
-  readonly ip: string;
-  readonly port: number;
-}
 
 export interface PodFacts {
   readonly key: string;
@@ -62,9 +57,10 @@ export interface PodFacts {
   readonly affinity: Affinity | undefined;
   readonly tolerations: readonly Toleration[];
   readonly spread: readonly TopologySpreadConstraint[];
+  /** Each once, however many volumes are of it. */
   readonly claims: readonly string[];
   /** Those of its claims that are for ephemeral volumes. */
-  readonly ephemeralClaims: readonly string[];
+  readonly ephemeralClaims: ReadonlySet<string>;
   readonly disks: readonly string[];
   /** Changes when the pod should be tried again. */
   readonly signature: string;
@@ -99,8 +95,8 @@ export function podFacts(pod: Pod): PodFacts {
     affinity: spec.affinity,
     tolerations: spec.tolerations ?? [],
     spread: spec.topologySpreadConstraints ?? [],
-    claims: claimsOf(pod),
-    ephemeralClaims: ephemeralVolumesOf(pod).map((volume) => ephemeralClaimOf(pod, volume)),
+    claims: [...new Set(claimsOf(pod))],
+    ephemeralClaims: new Set(ephemeralVolumesOf(pod).map((volume) => ephemeralClaimOf(pod, volume))),
     disks: disksOf(spec),
     signature: jsonText([metadata.generation, metadata.labels, spec.schedulingGates, spec.tolerations]),
   };
@@ -128,7 +124,7 @@ function hostPortsOf(spec: PodSpec): HostPort[] {
     .filter(({ hostPort }) => hostPort)
     .map(({ protocol, hostIP, hostPort }) => ({
       protocol: protocol ?? 'TCP',
-      ip: hostIP || '0.0.0.0',
+      ip: hostIP || anyAddress,
       port: hostPort!,
     }));
 }

@@ -104,7 +104,7 @@ function claimProblem(
   claim: PersistentVolumeClaim | undefined,
 ): string | undefined {
   const quoted = JSON.stringify(name);
-  const isEphemeral = pod.ephemeralClaims.includes(name);
+  const isEphemeral = pod.ephemeralClaims.has(name);
   if (!claim)
     return isEphemeral
       ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted}`
@@ -150,14 +150,16 @@ class NodeVolumes {
 
   #find(node: NodeFacts): VolumePlan | string {
     const reserved: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
+    const taken = new Set<PersistentVolume>();
     const ordered: PersistentVolumeClaim[] = [];
     for (const { claim, storageClass } of this.claims) {
       const chosen = this.assumed.nodes.get(claim.metadata.uid!) ?? selectedNodeOf(claim);
       if (chosen !== undefined && chosen !== node.name) return noneReason;
-      const taken = new Set(reserved.map(({ volume }) => volume));
       const volume = chosen === undefined ? this.#match(claim, node, taken) : undefined;
-      if (volume) reserved.push({ claim, volume });
-      else {
+      if (volume) {
+        reserved.push({ claim, volume });
+        taken.add(volume);
+      } else {
         const problem = this.#provisioningProblem(claim, storageClass, node);
         if (problem) return problem;
         ordered.push(claim);

@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../../api/generated/types.ts';
 import { podRequests } from '../../api/rules/pod/pod-resources.ts';
+import { anyAddress, type HostPort, TakenPorts } from '../../api/rules/pod/taken-ports.ts';
 import { isExtendedResource } from '../../api/rules/shared/resource-name.ts';
 import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/values/quantity.ts';
 import { addTo, type ResourceList } from '../../api/values/resource-list.ts';
@@ -113,21 +114,14 @@ function outOf(name: string, requested: string, used: string, capacity: string):
 function portTaken(pod: Pod, held: Held): PodRefusal | undefined {
   const wanted = hostPorts(pod);
   if (!wanted.length) return undefined;
-  const taken = held.pods().flatMap(hostPorts);
-  const clash = wanted.some((one) =>
-    taken.some(
-      (other) =>
-        one.port === other.port &&
-        one.protocol === other.protocol &&
-        (one.ip === other.ip || one.ip === anyAddress || other.ip === anyAddress),
-    ),
-  );
-  return clash ? { reason: 'NodePorts', message: 'Predicate NodePorts failed' } : undefined;
+  const taken = new TakenPorts();
+  for (const other of held.pods()) taken.add(hostPorts(other));
+  return wanted.some((one) => taken.has(one))
+    ? { reason: 'NodePorts', message: 'Predicate NodePorts failed' }
+    : undefined;
 }
 
-const anyAddress = '0.0.0.0';
-
-const hostPorts = ({ spec }: Pod): { port: number; protocol: string; ip: string }[] =>
+const hostPorts = ({ spec }: Pod): HostPort[] =>
   [
     ...(spec?.containers ?? []),
     ...(spec?.initContainers ?? []).filter((one) => one.restartPolicy === 'Always'),
