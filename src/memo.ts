@@ -13,6 +13,11 @@ export class Memo<Source extends object, Value> {
 
   constructor(private readonly workOut: (source: Source) => Value) {}
 
+  /** Whether the value of an object was worked out before. */
+  has(source: Source): boolean {
+    return this.#values.has(source);
+  }
+
   of(source: Source): Value {
     if (!optimized) return this.workOut(source);
     let known = this.#values.get(source);

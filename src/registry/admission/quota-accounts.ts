@@ -9,7 +9,15 @@
  */
 import { forbidden, internal, type StatusError } from '../../api/errors/errors.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types.ts';
-import { quotaCovers, unspecified, usageOf } from '../../api/rules/quota/quota-usage.ts';
+import type { Kind } from '../../api/kind/kind.ts';
+import {
+  countedUsage,
+  isOnlyCounted,
+  quotaCovers,
+  quotaFacts,
+  unspecified,
+  usageAt,
+} from '../../api/rules/quota/quota-usage.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import {
   compareQuantities,
@@ -19,7 +27,9 @@ import {
   subtractQuantities,
 } from '../../api/values/quantity.ts';
 import { addLists, type ResourceList } from '../../api/values/resource-list.ts';
+import { Memo } from '../../memo.ts';
 import type { Lock } from '../../store/store.ts';
+import { givenInSlices } from '../../time-slices.ts';
 import { type Admission, holdLock } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
 import type { Request } from '../request.ts';
@@ -30,6 +40,13 @@ import { actingAs } from '../writers.ts';
 
 /** Attempts to write the status of a quota, each lost to another writer, before giving up. */
 const roundsMax = 100;
+
+/** What it costs to add up one object that was read before, and one byte of another (`time-slices.ts`). */
+const knownSteps = 50;
+const byteSteps = 2;
+
+/** Each state of an object is read once: a recount follows every change in the namespace. */
+const factsOf = new Memo((entry: Entry) => quotaFacts(entry.kind, entry.peek()));
 
 /** What a write requests of each quota, by quota name. */
 type Demands = Map<string, ResourceList>;
@@ -185,8 +202,9 @@ export class QuotaAccounts {
   ): ResourceList | StatusError | undefined {
     const hard = quota.object.status?.hard ?? {};
     const nowMs = this.registry.sources.nowMs();
-    if (!quotaCovers(quota.object, kind, object!)) return undefined;
-    const usage = usageOf(kind.storage, object!, nowMs);
+    const facts = quotaFacts(kind.storage, object!);
+    if (!quotaCovers(quota.object, facts)) return undefined;
+    const usage = usageAt(facts, nowMs);
     const limited = Object.keys(hard)
       .filter(
         (resource) => Object.hasOwn(usage, resource) || (kind.id === 'core/pods' && isPodResource(resource)),
@@ -198,7 +216,8 @@ export class QuotaAccounts {
       if (missing.length)
         return forbidden(kind, name, `failed quota: ${quota.entry.name}: must specify ${missing.join('; ')}`);
     }
-    const counted = old && quotaCovers(quota.object, kind, old) ? usageOf(kind.storage, old, nowMs) : {};
+    const before = old && quotaFacts(kind.storage, old);
+    const counted = before && quotaCovers(quota.object, before) ? usageAt(before, nowMs) : {};
     const demand = increase(limited, usage, counted);
     const names = Object.keys(demand);
     if (names.length === 0) return undefined;
@@ -292,15 +311,20 @@ export class QuotaAccounts {
         entry,
         object: entry.object() as ResourceQuota,
       }));
-      const counted = this.#count(
-        namespace,
-        quotas.map(({ object }) => object),
+      // One state of everything: while its objects are read, those that are reserved are stored.
+      const reserved = [...account.reserved];
+      const found = this.#objectsIn(namespace);
+      const counted = await givenInSlices(
+        this.#count(
+          found,
+          quotas.map(({ object }) => object),
+        ),
       );
       let lost = false;
       for (const [i, { entry, object }] of quotas.entries()) {
         const hard = object.spec?.hard ?? {};
         let used = counted[i]!;
-        for (const demands of account.reserved) used = addLists(used, demands.get(entry.name) ?? {});
+        for (const demands of reserved) used = addLists(used, demands.get(entry.name) ?? {});
         const status = { hard, used: only(Object.keys(hard), used) };
         if (semanticEqual(status, { hard: object.status?.hard, used: object.status?.used })) continue;
         const changed = { ...object, status } as ResourceQuota;
@@ -310,25 +334,43 @@ export class QuotaAccounts {
     }
   }
 
-  /** What the objects in the namespace of each quota use. */
-  #count(namespace: string, quotas: readonly ResourceQuota[]): ResourceList[] {
+  #objectsIn(namespace: string): { kind: Kind; entries: readonly Entry[] }[] {
+    const filter = new Filter(namespace, undefined, undefined, undefined);
+    return [...this.registry.kinds.stored()]
+      .filter(({ namespaced }) => namespaced)
+      .map((kind) => ({ kind, entries: this.registry.view.collection(kind).select(filter).entries }));
+  }
+
+  /** What objects of one namespace use of each of its quotas. Tenants may have many, and long ones. */
+  *#count(
+    found: readonly { kind: Kind; entries: readonly Entry[] }[],
+    quotas: readonly ResourceQuota[],
+  ): Generator<number, ResourceList[]> {
     const nowMs = this.registry.sources.nowMs();
     const totals = quotas.map((): ResourceList => ({}));
-    const filter = new Filter(namespace, undefined, undefined, undefined);
-    for (const kind of this.registry.kinds.stored()) {
-      if (!kind.namespaced) continue;
-      for (const entry of this.registry.view.collection(kind).select(filter).entries) {
-        const object = entry.object();
-        const usage = usageOf(kind, object, nowMs);
-        quotas.forEach((quota, i) => {
-          if (quotaCovers(quota, kind, object))
-            totals[i] = addLists(totals[i]!, only(Object.keys(quota.spec?.hard ?? {}), usage, false));
-        });
+    const add = (quota: ResourceQuota, at: number, usage: ResourceList): void => {
+      totals[at] = addLists(totals[at]!, only(Object.keys(quota.spec?.hard ?? {}), usage, false));
+    };
+    for (const { kind, entries } of found) {
+      if (isOnlyCounted(kind)) {
+        const usage = timesOf(countedUsage(kind), entries.length);
+        for (const [at, quota] of quotas.entries())
+          if (entries.length && quotaCovers(quota, { scopes: undefined })) add(quota, at, usage);
+        continue;
+      }
+      for (const entry of entries) {
+        yield factsOf.has(entry) ? knownSteps : entry.length * byteSteps;
+        const facts = factsOf.of(entry);
+        for (const [at, quota] of quotas.entries())
+          if (quotaCovers(quota, facts)) add(quota, at, usageAt(facts, nowMs));
       }
     }
     return totals;
   }
 }
+
+const timesOf = (usage: ResourceList, count: number): ResourceList =>
+  Object.fromEntries(Object.keys(usage).map((name) => [name, String(count)]));
 
 const isPodResource = (resource: string): boolean =>
   /^((requests\.|limits\.)?(cpu|memory|ephemeral-storage)|pods)$/.test(resource);

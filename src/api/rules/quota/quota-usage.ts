@@ -24,22 +24,59 @@ const plainCounts = new Set<ResourceId>([
   'core/resourcequotas',
 ]);
 
-export function usageOf(kind: Kind, object: ApiObject, nowMs: number): ResourceList {
+/** Kinds of which objects use different amounts; of all others each counts as one. */
+const measuredKinds = new Set<ResourceId>(['core/pods', 'core/services', 'core/persistentvolumeclaims']);
+
+/** Whether quotas need not read the objects of a kind. */
+export const isOnlyCounted = ({ id }: Kind): boolean => !measuredKinds.has(id);
+
+/** What quotas have to know of an object. */
+export interface QuotaFacts {
+  /** Its usage for as long as it is there. */
+  readonly counted: ResourceList;
+  /** Its usage until it has ended. */
+  readonly usage: ResourceList;
+  readonly endMs: number;
+  /** Undefined for objects other than pods, which are in no scope. */
+  readonly scopes: PodScopes | undefined;
+}
+
+interface PodScopes {
+  readonly isTerminating: boolean;
+  readonly isBestEffort: boolean;
+  readonly hasCrossNamespaceAffinity: boolean;
+  readonly priorityClass: string;
+}
+
+export const usageAt = ({ counted, usage, endMs }: QuotaFacts, nowMs: number): ResourceList =>
+  nowMs > endMs ? counted : { ...counted, ...usage };
+
+/** The usage of one object of a kind whose objects are only counted. */
+export function countedUsage(kind: Kind): ResourceList {
   const counted = { [`count/${kind.group ? `${kind.resource}.${kind.group}` : kind.resource}`]: '1' };
+  return plainCounts.has(kind.id) ? { ...counted, [kind.resource]: '1' } : counted;
+}
+
+export function quotaFacts(kind: Kind, object: ApiObject): QuotaFacts {
+  const lasting = { counted: countedUsage(kind), endMs: Number.POSITIVE_INFINITY, scopes: undefined };
   switch (kind.id) {
     case 'core/pods':
-      return { ...counted, ...podUsage(object as Pod, nowMs) };
+      return {
+        ...lasting,
+        usage: podUsage(object as Pod),
+        endMs: endOf(object as Pod),
+        scopes: scopesOf((object as Pod).spec),
+      };
     case 'core/services':
-      return { ...counted, ...serviceUsage(object as Service) };
+      return { ...lasting, usage: serviceUsage(object as Service) };
     case 'core/persistentvolumeclaims':
-      return { ...counted, ...claimUsage(object as PersistentVolumeClaim) };
+      return { ...lasting, usage: claimUsage(object as PersistentVolumeClaim) };
     default:
-      return plainCounts.has(kind.id) ? { ...counted, [kind.resource]: '1' } : counted;
+      return { ...lasting, usage: {} };
   }
 }
 
-function podUsage(pod: Pod, nowMs: number): ResourceList {
-  if (isOver(pod, nowMs)) return {};
+function podUsage(pod: Pod): ResourceList {
   const usage: ResourceList = { pods: '1' };
   for (const [name, value] of Object.entries(podRequests(pod.spec ?? {}))) {
     // Standard resources count under both names, others only as requests.
@@ -52,15 +89,22 @@ function podUsage(pod: Pod, nowMs: number): ResourceList {
 }
 
 /** Finished pods use nothing; neither do pods whose deletion is overdue by a whole grace period. */
-function isOver(pod: Pod, nowMs: number): boolean {
-  if (isFinished(pod.status?.phase)) return true;
-  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
-  return (
-    deletionTimestamp !== undefined &&
-    deletionGracePeriodSeconds !== undefined &&
-    nowMs > timeToMs(deletionTimestamp) + deletionGracePeriodSeconds * 1000
-  );
+function endOf({ metadata, status }: Pod): number {
+  if (isFinished(status?.phase)) return Number.NEGATIVE_INFINITY;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  return deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined
+    ? Number.POSITIVE_INFINITY
+    : timeToMs(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
 }
+
+const scopesOf = (spec: PodSpec = {}): PodScopes => ({
+  isTerminating: spec.activeDeadlineSeconds !== undefined,
+  isBestEffort: qosClass(spec) === 'BestEffort',
+  hasCrossNamespaceAffinity: affinityTerms(spec).some(
+    (term) => Boolean(term.namespaces?.length) || term.namespaceSelector !== undefined,
+  ),
+  priorityClass: spec.priorityClassName ?? '',
+});
 
 function serviceUsage({ spec = {} }: Service): ResourceList {
   const ports = spec.ports ?? [];
@@ -91,34 +135,32 @@ function claimUsage({ spec = {} }: PersistentVolumeClaim): ResourceList {
 }
 
 /** Whether a quota applies to an object; one with scopes applies only to pods in them. */
-export function quotaCovers({ spec = {} }: ResourceQuota, kind: Kind, object: ApiObject): boolean {
+export function quotaCovers({ spec = {} }: ResourceQuota, { scopes }: Pick<QuotaFacts, 'scopes'>): boolean {
   const requirements: ScopedResourceSelectorRequirement[] = [
     ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
     ...(spec.scopeSelector?.matchExpressions ?? []),
   ];
   if (requirements.length === 0) return true;
-  return kind.id === 'core/pods' && requirements.every((requirement) => podIn(requirement, object as Pod));
+  return scopes !== undefined && requirements.every((requirement) => podIn(requirement, scopes));
 }
 
 function podIn(
   { scopeName, operator, values }: ScopedResourceSelectorRequirement,
-  { spec = {} }: Pod,
+  scopes: PodScopes,
 ): boolean {
   switch (scopeName) {
     case 'Terminating':
-      return spec.activeDeadlineSeconds !== undefined;
+      return scopes.isTerminating;
     case 'NotTerminating':
-      return spec.activeDeadlineSeconds === undefined;
+      return !scopes.isTerminating;
     case 'BestEffort':
-      return qosClass(spec) === 'BestEffort';
+      return scopes.isBestEffort;
     case 'NotBestEffort':
-      return qosClass(spec) !== 'BestEffort';
+      return !scopes.isBestEffort;
     case 'CrossNamespacePodAffinity':
-      return affinityTerms(spec).some(
-        (term) => Boolean(term.namespaces?.length) || term.namespaceSelector !== undefined,
-      );
+      return scopes.hasCrossNamespaceAffinity;
     case 'PriorityClass':
-      return matches(spec.priorityClassName ?? '', operator ?? 'Exists', values ?? []);
+      return matches(scopes.priorityClass, operator ?? 'Exists', values ?? []);
     default:
       return false;
   }
