@@ -9,6 +9,12 @@ import { compareKeys, type SortedEntry, SortedMap } from './sorted-map.ts';
 import type { Store, Stored } from './store.ts';
 import { VersionedStore, type VersionedStoreOptions } from './versioned.ts';
 
+/**
+ * Commits in one turn of the event loop. The next waits for another turn: a series of writes of which each awaits the one
+ * before, as when a controller makes the claims of a pod, would end before others are heard.
+ */
+const turnCommitsMax = 32;
+
 export type MemoryStoreOptions = VersionedStoreOptions;
 
 export function openMemoryStore(options?: MemoryStoreOptions): Store {
@@ -26,6 +32,8 @@ export class MemoryEngine implements Engine {
   readonly #versions = new Map<number, Version>();
   readonly #heads = new SortedMap<number>();
   #bytes = 0;
+  /** Commits since this turn of the event loop began. */
+  #gathered = 0;
 
   /** @param state what it holds from the beginning; default: nothing */
   constructor({ revision, items }: MemoryState = { revision: 0, items: [] }) {
@@ -87,7 +95,12 @@ export class MemoryEngine implements Engine {
   }
 
   gather(callback: () => void): void {
-    queueMicrotask(callback);
+    if (this.#gathered === 0)
+      setImmediate(() => {
+        this.#gathered = 0;
+      });
+    if (++this.#gathered > turnCommitsMax) setImmediate(callback);
+    else queueMicrotask(callback);
   }
 
   close(): void {

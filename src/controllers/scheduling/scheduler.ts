@@ -82,16 +82,18 @@ class Scheduler implements RunningController {
     );
     this.#volumes = new VolumeBinding(context);
     const helps = (): void => this.#queue.clusterChanged();
-    const storageChanged = (): void => {
-      this.#volumes.changed();
-      this.#queue.clusterChanged();
-    };
     this.#observers = [
       observe(context, 'core/services', (entry, previous) => this.#services.observe(entry, previous)),
       observe(context, 'core/nodes', (entry, previous) => this.#nodeChanged(entry, previous)),
       observe(context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
-      observe(context, 'core/persistentvolumeclaims', storageChanged),
-      observe(context, 'core/persistentvolumes', storageChanged),
+      observe(context, 'core/persistentvolumeclaims', (entry, previous) => {
+        this.#volumes.claimChanged((entry ?? previous)!);
+        helps();
+      }),
+      observe(context, 'core/persistentvolumes', (entry, previous) => {
+        this.#volumes.volumeChanged((entry ?? previous)!);
+        helps();
+      }),
       observe(context, 'storage.k8s.io/storageclasses', helps),
       observe(context, 'storage.k8s.io/csidrivers', helps),
       observe(context, 'storage.k8s.io/csistoragecapacities', helps),

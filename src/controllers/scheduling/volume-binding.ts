@@ -6,6 +6,7 @@
  */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts';
 import type { Registry } from '../../registry/registry.ts';
+import type { Entry } from '../../registry/view/entry.ts';
 import type { SharedContext } from '../shared/controller.ts';
 import { annotate, changeStorage } from '../volumes/storage-change.ts';
 import { boundByController, selectedNode, selectedNodeOf } from '../volumes/storage-classes.ts';
@@ -29,8 +30,12 @@ export class VolumeBindingError extends Error {
   override readonly name = 'VolumeBindingError';
 }
 
+/** A pod that waits. Only the claim that has changed is looked at: a pod may have tens of thousands. */
 interface Waiting {
-  readonly check: () => void;
+  readonly namespace: string;
+  /** Names of claims that are not bound yet. */
+  readonly pending: ReadonlySet<string>;
+  readonly check: (claim: string) => void;
   readonly end: (error: Error) => void;
 }
 
@@ -63,9 +68,19 @@ export class VolumeBinding {
     }
   }
 
-  /** Called when a claim or a volume has changed: waiting pods may go on. */
-  changed(): void {
-    for (const { check } of this.#waiting.values()) check();
+  /** Called when a claim has changed: pods that wait for it may go on. */
+  claimChanged({ namespace, name }: Entry): void {
+    for (const waiting of this.#waiting.values())
+      if (waiting.namespace === namespace && waiting.pending.has(name)) waiting.check(name);
+  }
+
+  /** Called when a volume has changed. */
+  volumeChanged(entry: Entry): void {
+    const reference = (entry.peek() as PersistentVolume).spec?.claimRef;
+    if (this.#waiting.size === 0 || !reference) return;
+    const { namespace = '', name = '' } = reference;
+    const claim = this.#registry.view.collection('core/persistentvolumeclaims').get(namespace, name);
+    if (claim) this.claimChanged(claim);
   }
 
   /** Called when the pod is gone, or has a node. */
@@ -103,6 +118,11 @@ export class VolumeBinding {
   /** Resolves when all claims of the plan are bound. */
   #bound(pod: PodFacts, node: NodeFacts, plan: VolumePlan): Promise<void> {
     const { timers } = this.#registry;
+    const claims = new Map<string, { readonly claim: PersistentVolumeClaim; readonly isOrdered: boolean }>([
+      ...plan.reserved.map(({ claim }) => [claim.metadata.name!, { claim, isOrdered: false }] as const),
+      ...plan.ordered.map((claim) => [claim.metadata.name!, { claim, isOrdered: true }] as const),
+    ]);
+    const pending = new Set(claims.keys());
     return new Promise((resolve, reject) => {
       const end = (error?: Error): void => {
         timers.clear(timer);
@@ -110,23 +130,20 @@ export class VolumeBinding {
         if (error) reject(error);
         else resolve();
       };
-      const check = (): void => {
+      const check = (name: string): void => {
+        const { claim, isOrdered } = claims.get(name)!;
         try {
-          if (this.#isDone(node, plan)) end();
+          if (this.#isBound(claim, node, isOrdered)) pending.delete(name);
         } catch (error) {
-          end(error as Error);
+          return end(error as Error);
         }
+        if (pending.size === 0) end();
       };
       const timer = timers.set(() => end(new VolumeBindingError('context deadline exceeded')), bindingMaxMs);
       timer.unref();
-      this.#waiting.set(pod.uid, { check, end });
-      check();
+      this.#waiting.set(pod.uid, { namespace: pod.namespace, pending, check, end });
+      for (const name of claims.keys()) if (this.#waiting.has(pod.uid)) check(name);
     });
-  }
-
-  #isDone(node: NodeFacts, { reserved, ordered }: VolumePlan): boolean {
-    const claims = [...reserved.map(({ claim }) => claim), ...ordered];
-    return claims.map((claim) => this.#isBound(claim, node, ordered.includes(claim))).every(Boolean);
   }
 
   #isBound({ metadata }: PersistentVolumeClaim, node: NodeFacts, isOrdered: boolean): boolean {

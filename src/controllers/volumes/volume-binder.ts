@@ -5,9 +5,9 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types.ts';
 import { claimsOf } from '../../api/rules/pod/pod-facts.ts';
 import type { EventRecorder } from '../../client/events.ts';
+import { Memo } from '../../memo.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { Entry } from '../../registry/view/entry.ts';
-import { everything } from '../../registry/view/filter.ts';
 import {
   type Controller,
   fromKey,
@@ -20,6 +20,7 @@ import {
 import { recorderFor } from '../shared/event-sink.ts';
 import { mayUseClaims } from '../shared/storage-marks.ts';
 import { WorkQueue } from '../shared/work-queue.ts';
+import { ClaimsAndVolumes } from './claims-and-volumes.ts';
 import { annotate, changeStorage, claimSubject } from './storage-change.ts';
 import { boundByController, classes, classNamed, isDelayed } from './storage-classes.ts';
 import { UnmetClaims } from './unmet-claims.ts';
@@ -34,6 +35,9 @@ export const volumeBinder: Controller = {
   start: (context) => new VolumeBinder(context).start(),
 };
 
+/** Volumes, read once: many claims may be compared with each. */
+const volumeIn = new Memo((entry: Entry) => entry.peek() as PersistentVolume);
+
 class VolumeBinder {
   readonly #registry: Registry;
   readonly #recorder: EventRecorder;
@@ -41,6 +45,7 @@ class VolumeBinder {
   readonly #volumes: WorkQueue;
   readonly #reclaimer: VolumeReclaimer;
   readonly #unmet: UnmetClaims;
+  readonly #relations = new ClaimsAndVolumes();
 
   constructor(private readonly context: SharedContext) {
     this.#registry = context.registry;
@@ -66,13 +71,18 @@ class VolumeBinder {
   start(): RunningController {
     const observations = [
       observe(this.context, 'core/persistentvolumes', (entry, previous) => {
-        this.#volumes.add((entry ?? previous)!.name);
-        this.#claimsConcernedBy((entry ?? previous)!.object() as PersistentVolume);
+        const volume = (entry ?? previous)!.peek() as PersistentVolume;
+        const name = volume.metadata.name!;
+        this.#relations.noteVolume(name, entry && volume);
+        this.#volumes.add(name);
+        for (const key of this.#relations.concernedBy(volume)) this.#claims.add(key);
       }),
       observe(this.context, 'core/persistentvolumeclaims', (entry, previous) => {
         const { namespace, name } = (entry ?? previous)!;
-        this.#claims.add(keyOf(namespace, name));
-        if (!entry) this.#volumesOf(previous!.object() as PersistentVolumeClaim);
+        const key = keyOf(namespace, name);
+        this.#relations.noteClaim(key, entry?.peek() as PersistentVolumeClaim | undefined);
+        this.#claims.add(key);
+        if (!entry) for (const volume of this.#relations.ofClaim(key)) this.#volumes.add(volume);
       }),
       observe(this.context, classes, (entry) => entry && this.#claimsWaiting()),
       observe(this.context, 'core/pods', (entry, previous) => this.#podChanged(entry, previous)),
@@ -90,31 +100,9 @@ class VolumeBinder {
       for (const claim of claimsOf(pod)) this.#claims.add(keyOf(entry.namespace, claim));
   }
 
-  #claimsConcernedBy({ spec, metadata }: PersistentVolume): void {
-    if (spec?.claimRef) this.#claims.add(keyOf(spec.claimRef.namespace!, spec.claimRef.name!));
-    this.#claimsWaiting(metadata.name);
-  }
-
-  /** Processes pending claims again, and the claims of a volume. */
-  #claimsWaiting(volumeName?: string): void {
-    for (const entry of this.#registry.view.collection('core/persistentvolumeclaims').select(everything)
-      .entries) {
-      const { spec, status } = entry.peek() as PersistentVolumeClaim;
-      const isConcerned = volumeName !== undefined && spec?.volumeName === volumeName;
-      if (status?.phase === 'Pending' || isConcerned) this.#claims.add(keyOf(entry.namespace, entry.name));
-    }
-  }
-
-  #volumesOf(claim: PersistentVolumeClaim): void {
-    for (const volume of this.#allVolumes())
-      if (refersTo(volume, claim)) this.#volumes.add(volume.metadata.name!);
-  }
-
-  #allVolumes(): PersistentVolume[] {
-    return this.#registry.view
-      .collection('core/persistentvolumes')
-      .select(everything)
-      .entries.map((entry) => entry.object() as PersistentVolume);
+  /** Processes pending claims again. */
+  #claimsWaiting(): void {
+    for (const key of this.#relations.pending) this.#claims.add(key);
   }
 
   #volumeNamed(name: string | undefined): PersistentVolume | undefined {
@@ -163,7 +151,13 @@ class VolumeBinder {
     const storageClass = classNamed(this.#registry.view, classOf(claim));
     // Volumes of a delayed class are chosen by the scheduler, which reserves them for the claim.
     const delayed = isDelayed(storageClass);
-    const volume = bestVolume(claim, this.#allVolumes(), () => !delayed);
+    const { namespace = '', name = '' } = claim.metadata;
+    const volumes = this.#registry.view.collection('core/persistentvolumes');
+    const key = keyOf(namespace, name);
+    const candidates = delayed ? [...this.#relations.ofClaim(key)] : this.#relations.candidates(key);
+    // As they are now: the claim before may have taken one.
+    const found = candidates.flatMap((one) => volumes.get('', one) ?? []).map((entry) => volumeIn.of(entry));
+    const volume = bestVolume(claim, found, () => !delayed);
     if (volume) return this.#bind(claim, volume, true);
     await this.#unmet.attend(claim, storageClass);
     return this.#claimPhase(claim, 'Pending');
