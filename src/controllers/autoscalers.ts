@@ -15,6 +15,7 @@ import type { Registry } from '../registry/registry.ts';
 import { targetOf } from '../registry/target.ts';
 import { rescale, type Scale, scaleOf, usualScale } from '../registry/verbs/scale.ts';
 import type { Entry } from '../registry/view/entry.ts';
+import { givenInSlices } from '../time-slices.ts';
 import { ScalingPace } from './scaling-pace.ts';
 import { type MeasuredPod, type Proposal, propose, type ScalingTarget } from './scaling-proposal.ts';
 import {
@@ -236,72 +237,126 @@ class Autoscalers {
     autoscaler: HorizontalPodAutoscalerV2,
     target: Entry,
     current: number,
-  ): Promise<{ replicas?: number; name: string; metrics: MetricStatus[]; error?: string }> {
+  ): Promise<BestProposal> {
     const { namespace } = autoscaler.metadata;
     const selector = selectorOf(target);
     await this.#registry.view.caughtUp();
     const pods = this.context.pods.selected(namespace!, selector).filter(isActive);
-    const metrics: MetricStatus[] = [];
-    let best: { replicas: number; name: string } | undefined;
-    let error: string | undefined;
-    for (const metric of autoscaler.spec?.metrics ?? []) {
-      try {
-        const { proposal, name, status } = await this.#one(metric, namespace!, pods, current);
-        metrics.push(status);
-        if (!best || proposal.replicas > best.replicas) best = { replicas: proposal.replicas, name };
-      } catch (failure) {
-        error ??= (failure as Error).message;
-      }
-    }
-    return { ...best, name: best?.name ?? '', metrics, ...(error === undefined ? {} : { error }) };
+    const wanted = autoscaler.spec?.metrics ?? [];
+    const known = new Map<string, Measured>();
+    for (const name of resources)
+      if (wanted.some((metric) => resourceOf(metric) === name))
+        known.set(name, await this.#measured(name, namespace!, pods));
+    return givenInSlices(proposed(wanted, known, current));
   }
 
-  async #one(
-    { type, resource }: MetricSpec,
-    namespace: string,
-    pods: readonly IndexedPod[],
-    current: number,
-  ): Promise<{ proposal: Proposal; name: string; status: MetricStatus }> {
-    const name = resource?.name;
-    if (type !== 'Resource' || (name !== 'cpu' && name !== 'memory'))
-      throw new Error(`metrics of type ${JSON.stringify(type)} are not known to this cluster`);
+  /** What each pod uses of a resource, found once for all metrics: there may be tens of thousands of these. */
+  async #measured(name: string, namespace: string, pods: readonly IndexedPod[]): Promise<Measured> {
     const failed = `failed to get ${name} utilization: unable to get metrics for resource ${name}`;
-    if (!this.context.podUsage) throw new Error(`${failed}: no node agent reports them`);
-    const usage = await this.context.podUsage(namespace);
-    const measured = pods.map((pod): MeasuredPod => {
-      const used = usage.get(pod.name);
-      return {
-        name: pod.name,
-        ready: pod.ready,
-        request: requestOf(pod.entry.object() as Pod, name),
-        usage: used && (name === 'cpu' ? used.milliCpu : used.memoryBytes),
-      };
-    });
-    const { target = {} } = resource!;
-    const wanted: ScalingTarget =
-      target.averageUtilization === undefined
-        ? { average: amount(name, target.averageValue ?? '0') }
-        : { utilization: target.averageUtilization };
-    let proposal: Proposal;
+    if (!this.context.podUsage) return `${failed}: no node agent reports them`;
     try {
-      proposal = propose(current, wanted, measured);
+      return await givenInSlices(measuredPods(name, pods, await this.context.podUsage(namespace)));
     } catch (error) {
-      throw new Error(`${failed}: ${(error as Error).message}`);
+      return (error as Error).message;
     }
-    const averageValue =
-      name === 'cpu' ? `${Math.round(proposal.average)}m` : String(Math.round(proposal.average));
-    const text =
-      'utilization' in wanted ? `${name} resource utilization (percentage of request)` : `${name} resource`;
-    const now = {
-      averageValue,
-      ...(proposal.utilization === undefined ? {} : { averageUtilization: proposal.utilization }),
-    };
-    return { proposal, name: text, status: { type: 'Resource', resource: { name, current: now } } };
   }
 
   #warn(autoscaler: HorizontalPodAutoscalerV2, reason: string, message: string): void {
     this.#recorder.warning(subject(autoscaler), reason, message);
   }
+}
+
+/** The resources whose usage is known. */
+const resources = ['cpu', 'memory'];
+
+/** Why a metric says nothing, or what it is worked out from. */
+type Measured = readonly MeasuredPod[] | string;
+
+/** Steps that a byte of a pod takes to read, and a pod to count (`time-slices.ts`). */
+const byteSteps = 2;
+const countSteps = 10;
+
+const resourceOf = ({ type, resource }: MetricSpec): string | undefined =>
+  type === 'Resource' ? resource?.name : undefined;
+
+function* measuredPods(
+  name: string,
+  pods: readonly IndexedPod[],
+  usage: Awaited<ReturnType<NonNullable<SharedContext['podUsage']>>>,
+): Generator<number, MeasuredPod[]> {
+  const measured: MeasuredPod[] = [];
+  for (const pod of pods) {
+    const used = usage.get(pod.name);
+    measured.push({
+      name: pod.name,
+      ready: pod.ready,
+      request: requestOf(pod.entry.peek() as Pod, name),
+      usage: used && (name === 'cpu' ? used.milliCpu : used.memoryBytes),
+    });
+    yield pod.entry.length * byteSteps;
+  }
+  return measured;
+}
+
+interface BestProposal {
+  readonly replicas?: number;
+  readonly name: string;
+  readonly metrics: MetricStatus[];
+  readonly error?: string;
+}
+
+/** The highest number of replicas that any metric proposes. */
+function* proposed(
+  wanted: readonly MetricSpec[],
+  known: ReadonlyMap<string, Measured>,
+  current: number,
+): Generator<number, BestProposal> {
+  const metrics: MetricStatus[] = [];
+  let best: { replicas: number; name: string } | undefined;
+  let error: string | undefined;
+  for (const metric of wanted) {
+    const measured = known.get(resourceOf(metric) ?? '');
+    yield countSteps * (1 + (measured?.length ?? 0));
+    try {
+      if (measured === undefined)
+        throw new Error(`metrics of type ${JSON.stringify(metric.type)} are not known to this cluster`);
+      if (typeof measured === 'string') throw new Error(measured);
+      const { proposal, name, status } = proposedBy(metric, measured, current);
+      metrics.push(status);
+      if (!best || proposal.replicas > best.replicas) best = { replicas: proposal.replicas, name };
+    } catch (failure) {
+      error ??= (failure as Error).message;
+    }
+  }
+  return { ...best, name: best?.name ?? '', metrics, ...(error === undefined ? {} : { error }) };
+}
+
+function proposedBy(
+  { resource }: MetricSpec,
+  measured: readonly MeasuredPod[],
+  current: number,
+): { proposal: Proposal; name: string; status: MetricStatus } {
+  const { name = '', target = {} } = resource!;
+  const wanted: ScalingTarget =
+    target.averageUtilization === undefined
+      ? { average: amount(name, target.averageValue ?? '0') }
+      : { utilization: target.averageUtilization };
+  let proposal: Proposal;
+  try {
+    proposal = propose(current, wanted, measured);
+  } catch (error) {
+    const failed = `failed to get ${name} utilization: unable to get metrics for resource ${name}`;
+    throw new Error(`${failed}: ${(error as Error).message}`);
+  }
+  const averageValue =
+    name === 'cpu' ? `${Math.round(proposal.average)}m` : String(Math.round(proposal.average));
+  const text =
+    'utilization' in wanted ? `${name} resource utilization (percentage of request)` : `${name} resource`;
+  const now = {
+    averageValue,
+    ...(proposal.utilization === undefined ? {} : { averageUtilization: proposal.utilization }),
+  };
+  return { proposal, name: text, status: { type: 'Resource', resource: { name, current: now } } };
 }
 
 const condition = (
@@ -311,7 +366,7 @@ const condition = (
   message: string,
 ): HorizontalPodAutoscalerCondition => ({ type, status: holds ? 'True' : 'False', reason, message });
 
-const generation = (entry: Entry): number | undefined => entry.object().metadata.generation;
+const generation = (entry: Entry): number | undefined => entry.peek().metadata.generation;
 
 const amount = (resource: string, text: string): number =>
   resource === 'cpu' ? milliValue(parseQuantity(text)) : toNumber(parseQuantity(text));

@@ -123,6 +123,8 @@ export class Harness {
   trust: ClusterTrust | undefined;
   /** Set before the controllers are started. */
   nodeVolumes: NodeVolumes | undefined;
+  /** Set before the controllers are started. */
+  podUsage: ControllerContext['podUsage'];
   #running: RunningController | undefined;
 
   readonly writing: Writing;
@@ -162,7 +164,7 @@ export class Harness {
 
   get context(): ControllerContext {
     const onError = (error: Error): void => void this.errors.push(error);
-    const { registry, writing, trust, nodeVolumes } = this;
+    const { registry, writing, trust, nodeVolumes, podUsage } = this;
     return {
       registry,
       writing,
@@ -171,6 +173,7 @@ export class Harness {
       settings: defaultSettings,
       trust,
       nodeVolumes,
+      ...(podUsage ? { podUsage } : {}),
       onError,
     };
   }
