@@ -1,5 +1,5 @@
 /** PodTopologyLabels: a pod gets the zone and region of its node as labels, so that its containers can read them. */
-import type { Binding, Node, Pod } from '../../api/generated/types.ts';
+import type { Binding, Pod } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import type { AdmissionPlugin } from '../admission-chain.ts';
 import type { Registry } from '../registry.ts';
@@ -26,8 +26,8 @@ export const podTopologyLabels: AdmissionPlugin = {
 };
 
 function copyLabels({ view }: Registry, nodeName: string, to: ApiObject): void {
-  const labels = (view.collection('core/nodes').get('', nodeName)?.peek() as Node | undefined)?.metadata
-    .labels;
+  // Labels stay with an entry when its parsed object does not: every binding asks for those of a node.
+  const labels = view.collection('core/nodes').get('', nodeName)?.labels;
   for (const label of topologyLabels) {
     const value = labels?.[label];
     if (value !== undefined) to.metadata.labels = { ...to.metadata.labels, [label]: value };
