@@ -239,3 +239,83 @@ describe('events', () => {
     expect(errors).toEqual([]);
   });
 });
+
+describe('a server of the same process', () => {
+  const at = (path: string): string => `/api/v1/namespaces/default/configmaps${path}`;
+
+  it('is handed requests, and its refusals are thrown', async () => {
+    const seen: unknown[] = [];
+    const handing = new Client(
+      'http://127.0.0.1:1',
+      { userAgent: 'test', token: 't' },
+      {
+        handOver: async (...sent) => {
+          seen.push(sent);
+          if (sent[0] === 'GET')
+            return { code: 404, text: '{"kind":"Status","code":404,"reason":"NotFound"}' };
+          return { code: 200, text: sent[0] === 'DELETE' ? '' : '{"metadata":{"name":"é"}}' };
+        },
+      },
+    );
+    closing.push(handing);
+    const about = {
+      host: '127.0.0.1:1',
+      accept: 'application/json',
+      'user-agent': 'test',
+      authorization: 'Bearer t',
+    };
+    await expect(handing.get(configMaps, 'default', 'x')).rejects.toMatchObject({
+      code: 404,
+      reason: 'NotFound',
+    });
+    expect((await handing.patch(configMaps, 'default', 'x', { data: {} })).metadata.name).toBe('é');
+    await handing.delete(configMaps, 'default', 'x');
+    expect(seen).toEqual([
+      ['GET', at('/x'), about, undefined],
+      [
+        'PATCH',
+        at('/x'),
+        { ...about, 'content-type': 'application/merge-patch+json' },
+        Buffer.from('{"data":{}}'),
+      ],
+      ['DELETE', at('/x'), { ...about, 'content-type': 'application/json' }, Buffer.from('{}')],
+    ]);
+    expect(seen.every((sent) => Object.isFrozen((sent as unknown[])[2]))).toBe(true);
+  });
+
+  it('is asked by a connection for what it does not take', async () => {
+    const handing = new Client(cluster.url, {}, { handOver: () => undefined });
+    closing.push(handing);
+    const made = await handing.create(configMaps, 'default', make('by-connection', { a: '1' }));
+    expect(made.data).toEqual({ a: '1' });
+    expect(handing.underWay).toBe(0);
+  });
+
+  it('has sixteen requests at once, as by connections, and the next with each answer', async () => {
+    const answers: ((answer: { code: number; text: string }) => void)[] = [];
+    const handing = new Client(
+      'http://127.0.0.1:1',
+      {},
+      {
+        handOver: () => new Promise((resolve) => answers.push(resolve)),
+      },
+    );
+    closing.push(handing);
+    const done: number[] = [];
+    const asked = Array.from({ length: 40 }, (_, i) =>
+      handing.get(configMaps, 'default', `c-${i}`).then(() => done.push(i)),
+    );
+    expect(handing.underWay).toBe(40);
+    const answer = async (at: number): Promise<void> => {
+      answers[at]!({ code: 200, text: '{}' });
+      await new Promise(setImmediate);
+    };
+    expect(answers).toHaveLength(16);
+    await answer(3);
+    expect([done, answers.length]).toEqual([[3], 17]);
+    for (let at = 0; at < 40; at++) await answer(at);
+    await Promise.all(asked);
+    expect(done).toHaveLength(40);
+    expect(handing.underWay).toBe(0);
+  });
+});

@@ -51,18 +51,46 @@ export interface ClientOptions {
   readonly key?: string;
 }
 
+/** An answer that came without a connection. */
+interface HandedAnswer {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** Ways to a server of the same process; absent: over the network. */
+export interface Passage {
+  /** Opens a connection in memory. */
+  readonly connect?: (() => Duplex) | undefined;
+  /**
+   * Hands over a request; undefined when it has to be sent by a connection. The headers are frozen, with names in lower
+   * case.
+   */
+  readonly handOver?:
+    | ((
+        method: string,
+        path: string,
+        headers: Readonly<Record<string, string>>,
+        body?: Buffer,
+      ) => Promise<HandedAnswer> | undefined)
+    | undefined;
+}
+
 export class Client {
   readonly #base: URL;
   readonly #secure: typeof import('node:https') | undefined;
   #agent: Agent;
   #certificate: Pick<ClientOptions, 'cert' | 'key'>;
   #underWay = 0;
+  /** Requests that were handed over and are not answered yet, and those that wait because there are many. */
+  #handed = 0;
+  readonly #waiting: (() => void)[] = [];
+  /** The headers of requests, by the type of their body. */
+  readonly #headers = new Map<string | undefined, Readonly<Record<string, string>>>();
 
-  /** @param connect opens a connection in memory, in place of one over the network */
   constructor(
     url: string,
     private readonly options: ClientOptions = {},
-    private readonly connect?: () => Duplex,
+    private readonly passage: Passage = {},
   ) {
     this.#base = new URL(url);
     // Load TLS only when needed: that takes Node some milliseconds.
@@ -78,7 +106,7 @@ export class Client {
 
   #newAgent(): Agent {
     const kept = { keepAlive: true, maxSockets: connectionsMax };
-    const { connect } = this;
+    const { connect } = this.passage;
     const { ca } = this.options;
     const agent = this.#secure
       ? new this.#secure.Agent({ ...kept, ca, ...this.#certificate })
@@ -176,9 +204,9 @@ export class Client {
     this.#agent.destroy();
   }
 
-  #open(method: string, path: string, bytes?: Buffer, type = 'application/json', pooled = true) {
-    const { token, userAgent = 'wherry' } = this.options;
+  #open(method: string, path: string, bytes?: Buffer, type?: string, pooled = true) {
     const send = this.#secure?.request ?? request;
+    const headers = this.#headersOf(bytes && type);
     return send({
       protocol: this.#base.protocol,
       hostname: this.#base.hostname.replace(/^\[|\]$/g, ''),
@@ -186,27 +214,62 @@ export class Client {
       method,
       path,
       ...(pooled ? { agent: this.#agent } : this.#alone()),
-      headers: {
-        Accept: 'application/json',
-        'User-Agent': userAgent,
-        ...(token ? { Authorization: `Bearer ${token}` } : {}),
-        ...(bytes ? { 'Content-Type': type, 'Content-Length': bytes.length } : {}),
-      },
+      headers: bytes ? { ...headers, 'content-length': bytes.length } : headers,
     });
+  }
+
+  #headersOf(type: string | undefined): Readonly<Record<string, string>> {
+    const known = this.#headers.get(type);
+    if (known) return known;
+    const { token, userAgent = 'wherry' } = this.options;
+    const headers = Object.freeze({
+      host: this.#base.host,
+      accept: 'application/json',
+      'user-agent': userAgent,
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(type === undefined ? {} : { 'content-type': type }),
+    });
+    this.#headers.set(type, headers);
+    return headers;
   }
 
   /**
    * Options for a connection of its own, which ends with the watch. Without an agent, Node calls `createConnection`.
    */
   #alone(): object {
-    const { connect } = this;
+    const { connect } = this.passage;
     const { ca } = this.options;
     return connect ? { createConnection: connect } : { agent: false, ca, ...this.#certificate };
   }
 
-  #call(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {
+  #call(method: string, path: string, body?: unknown, type = 'application/json'): Promise<unknown> {
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     this.#underWay++;
+    const answer = this.passage.handOver
+      ? this.#handOver(method, path, bytes, type)
+      : this.#send(method, path, bytes, type);
+    return answer.finally(() => {
+      this.#underWay--;
+    });
+  }
+
+  /** Hands a request over, as many at once as there would be connections. */
+  async #handOver(method: string, path: string, bytes: Buffer | undefined, type: string): Promise<unknown> {
+    if (this.#handed < connectionsMax) this.#handed++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      const handed = this.passage.handOver!(method, path, this.#headersOf(bytes && type), bytes);
+      if (!handed) return await this.#send(method, path, bytes, type);
+      const { code, text } = await handed;
+      return answered(code, text);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#handed--;
+    }
+  }
+
+  #send(method: string, path: string, bytes: Buffer | undefined, type: string): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
       const send = (again: boolean) => {
         const sent = this.#open(method, path, bytes, type);
@@ -224,8 +287,6 @@ export class Client {
         sent.end(bytes);
       };
       send(true);
-    }).finally(() => {
-      this.#underWay--;
     });
   }
 }
@@ -238,9 +299,12 @@ async function readAnswer(response: IncomingMessage): Promise<unknown> {
     if (length > answerBytesMax) throw new Error(`an answer of more than ${answerBytesMax} bytes`);
     chunks.push(chunk as Buffer);
   }
-  const text = Buffer.concat(chunks).toString('utf8');
-  if (response.statusCode! < 400) return text ? JSON.parse(text) : undefined;
-  throw refusal(response.statusCode!, text);
+  return answered(response.statusCode!, Buffer.concat(chunks).toString('utf8'));
+}
+
+function answered(code: number, text: string): unknown {
+  if (code < 400) return text ? JSON.parse(text) : undefined;
+  throw refusal(code, text);
 }
 
 function pathOf(of: Resource<unknown>, namespace?: string, name?: string, sub?: string): string {

@@ -23,6 +23,7 @@ export interface DoorOptions {
 export class Doors {
   readonly all: readonly Door[];
   readonly #outer: Door;
+  readonly #local: LocalDoor | undefined;
   readonly #inner: InnerDoor | undefined;
   readonly #advertised: string | undefined;
 
@@ -38,7 +39,8 @@ export class Doors {
       );
     this.#advertised = advertiseAddress;
     this.#inner = port === 'off' ? new InnerDoor() : undefined;
-    const first = port === 'off' ? access!.door : new LocalDoor({ host, port, clusterIP: serviceIP });
+    this.#local = port === 'off' ? undefined : new LocalDoor({ host, port, clusterIP: serviceIP });
+    const first = this.#local ?? access!.door;
     this.#outer = first;
     this.all = [...new Set([first, ...(access ? [access.door] : []), ...(this.#inner ? [this.#inner] : [])])];
   }
@@ -54,7 +56,13 @@ export class Doors {
 
   get inside(): ApiAddress {
     const inner = this.#inner;
-    return inner ? { url: inner.url, connect: () => inner.connect() } : { url: this.url };
+    if (inner)
+      return {
+        url: inner.url,
+        connect: () => inner.connect(),
+        handOver: (...sent) => inner.handOver(...sent),
+      };
+    return { url: this.url, handOver: (...sent) => this.#local!.handOver(...sent) };
   }
 
   /** The door to which connections to the service `kubernetes` lead on this machine. */

@@ -30,7 +30,7 @@ export async function startIngress(
   { now, onError }: { now: () => number; onError: (error: Error) => void },
 ): Promise<RunningIngress> {
   const closers = new Closers();
-  const client = new Client(api.url, { userAgent: userAgentOf('wherry-ingress') }, api.connect);
+  const client = new Client(api.url, { userAgent: userAgentOf('wherry-ingress') }, api);
   closers.add(() => client.close());
   const machine = machineAddress();
   const address = isEveryAddress(host) ? machine : host;

@@ -40,7 +40,7 @@ export class LocalNodes {
   #closed = false;
 
   constructor(private readonly options: LocalNodesOptions) {
-    this.#client = new Client(options.api.url, { userAgent: userAgentOf('kubelet') }, options.api.connect);
+    this.#client = new Client(options.api.url, { userAgent: userAgentOf('kubelet') }, options.api);
     this.simulated = new SimulatedNodes({ client: this.#client, ...options });
   }
 

@@ -1,11 +1,9 @@
-import type { Duplex } from 'node:stream';
+import type { Passage } from '../../client/client.ts';
 import type { ApiDoor } from '../../node/network/service-proxy.ts';
 
 /** How parts of this process reach the API. */
-export interface ApiAddress {
+export interface ApiAddress extends Passage {
   readonly url: string;
-  /** Opens an in-memory connection; absent: over the network. */
-  readonly connect?: (() => Duplex) | undefined;
 }
 
 /** The door at a URL, which may leave out the default port of its scheme. */

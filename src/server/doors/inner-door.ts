@@ -10,6 +10,7 @@ import { memoryPipe, type PipeEnd } from '../../streams/bytes/memory-pipe.ts';
 import type { Door, Reception } from '../http/door.ts';
 import { Arrivals } from '../lane/arrivals.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
+import { OwnRequests } from './own-requests.ts';
 
 const innerUser: User = { name: 'system:unsecured', groups: [masters, authenticated], extra: {} };
 
@@ -21,10 +22,18 @@ export class InnerDoor implements Door {
   readonly #open = new Set<PipeEnd>();
   #server: Server | undefined;
   #listener: HttpListener | undefined;
+  #own: OwnRequests | undefined;
 
   async listen(reception: Reception): Promise<void> {
     this.#server = createServer(listenerOptions(reception.keeper.limits));
-    this.#listener = new HttpListener(this.#server, this, reception, new Arrivals());
+    const arrivals = new Arrivals();
+    this.#listener = new HttpListener(this.#server, this, reception, arrivals);
+    this.#own = new OwnRequests(this, reception, arrivals);
+  }
+
+  /** Takes a request of this process; undefined when it has to come by a connection. */
+  handOver(...sent: Parameters<OwnRequests['send']>): ReturnType<OwnRequests['send']> {
+    return this.#own?.send(...sent);
   }
 
   /** The client's side of a new connection. */
@@ -45,6 +54,7 @@ export class InnerDoor implements Door {
   }
 
   shut(): void {
+    this.#own = undefined;
     this.#listener?.shut();
   }
 

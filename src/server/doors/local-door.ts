@@ -20,6 +20,7 @@ import { GuardedResponse, guardLines } from '../wire/guard-headers.ts';
 import { doorLane } from './door-lane.ts';
 import { isForeignPage, isLoopback } from './foreign-page.ts';
 import { HttpListener, listenerOptions } from './http-listener.ts';
+import { OwnRequests } from './own-requests.ts';
 
 const localUser: User = {
   name: 'system:unsecured',
@@ -44,6 +45,7 @@ export class LocalDoor implements Door {
   #listener: HttpListener | undefined;
   #express: ExpressLane | undefined;
   #reception: Reception | undefined;
+  #own: OwnRequests | undefined;
   /** The host checked last, cached because nearly all requests have the same. */
   readonly #isLocalHost = new LastMemo((host: string) => isLoopback(withoutPort(host)));
 
@@ -65,6 +67,12 @@ export class LocalDoor implements Door {
     server.on('connection', (socket) => lane.take(socket));
     this.#express = lane;
     await this.#listener.listen(this.options.host, this.options.port);
+    this.#own = new OwnRequests(this, reception, arrivals, this.options.host);
+  }
+
+  /** Takes a request of this process; undefined when it has to come by a connection. */
+  handOver(...sent: Parameters<OwnRequests['send']>): ReturnType<OwnRequests['send']> {
+    return this.#own?.send(...sent);
   }
 
   admit(request: ApiRequest): void {
@@ -95,6 +103,7 @@ export class LocalDoor implements Door {
   }
 
   shut(): void {
+    this.#own = undefined;
     this.#listener?.shut();
     this.#express?.closeIdle();
   }
