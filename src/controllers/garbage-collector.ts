@@ -108,7 +108,7 @@ class GarbageCollector implements RunningController {
     const { ownerReferences = [], deletionTimestamp, finalizers } = isRead ? entry.peek().metadata : {};
     this.#dependents.add(place, ownerReferences);
     if (previous?.mayHaveOwners) this.#referencesChanged(previous, ownerReferences);
-    if (ownerReferences.length) this.#queue.add(place);
+    if (ownerReferences.length && !this.#areOwnersPresent(ownerReferences, entry)) this.#queue.add(place);
     if (!deletionTimestamp || !finalizers?.some(isCollectors)) return;
     if (finalizers.includes('foregroundDeletion')) this.#inForeground.add(entry.uid);
     this.#queue.add(place);
@@ -181,6 +181,14 @@ class GarbageCollector implements RunningController {
     const owner = this.#owner(reference, namespace);
     if (!owner) return this.#deleted?.has(reference.uid ?? '') === false ? 'unknown' : 'gone';
     return this.#inForeground.has(owner.uid) ? 'deleting in foreground' : 'present';
+  }
+
+  /**
+   * Whether there is nothing to do for a dependent: should one of its owners be deleted later, that is observed, and finds
+   * the dependent. Nearly all changes of dependents end here.
+   */
+  #areOwnersPresent(references: readonly OwnerReference[], { namespace }: Entry): boolean {
+    return references.every((reference) => this.#stateOf(reference, namespace) === 'present');
   }
 
   async #look(place: Place): Promise<void> {
