@@ -39,7 +39,7 @@ export function refusalOf(
   if (pod.hostPorts.some((port) => node.portTaken(port)))
     return crowded(["node(s) didn't have free ports for the requested pod ports"]);
   const short = shortages(pod, node);
-  if (short.length) return crowded(short);
+  if (short) return crowded(short);
   if (pod.disks.some((disk) => node.diskTaken(disk))) return crowded(['node(s) had no available disk']);
   const unreachable = volumes(node);
   if (unreachable) return hopeless(unreachable);
@@ -52,12 +52,12 @@ export function refusalOf(
 const keepsAway = (taint: Taint, pod: PodFacts): boolean =>
   taint.effect !== 'PreferNoSchedule' && !tolerates(pod.tolerations, taint);
 
-function shortages(pod: PodFacts, node: NodeFacts): string[] {
-  const short: string[] = [];
-  if (node.pods.size + 1 > (node.allocatable.get('pods') ?? 0)) short.push('Too many pods');
+function shortages(pod: PodFacts, node: NodeFacts): string[] | undefined {
+  let short: string[] | undefined;
+  if (node.pods.size + 1 > (node.allocatable.get('pods') ?? 0)) short = ['Too many pods'];
   for (const [name, amount] of pod.requests)
     if ((node.requested.get(name) ?? 0) + amount > (node.allocatable.get(name) ?? 0))
-      short.push(`Insufficient ${name}`);
+      (short ??= []).push(`Insufficient ${name}`);
   return short;
 }
 

@@ -11,8 +11,10 @@ import type { PodFacts } from './pod-facts.ts';
 
 type Described = Pick<NodeFacts, 'name' | 'labels'>;
 
+const none: readonly [string, string][] = [];
+
 export function selectsNode(pod: Pick<PodFacts, 'nodeSelector' | 'affinity'>, node: Described): boolean {
-  for (const [key, value] of Object.entries(pod.nodeSelector ?? {}))
+  for (const [key, value] of pod.nodeSelector ? Object.entries(pod.nodeSelector) : none)
     if (!Object.hasOwn(node.labels, key) || node.labels[key] !== value) return false;
   const required = pod.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return !required || matchesNodeSelector(required, node);

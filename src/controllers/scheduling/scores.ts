@@ -1,4 +1,5 @@
 /** Scores: choose among the suitable nodes of a pod. Each score is 0 to 100, and has a weight. */
+import type { Taint } from '../../api/generated/types.ts';
 import type { Wish } from './filters.ts';
 import { nodePreference, tolerates } from './node-affinity.ts';
 import type { NodeFacts } from './node-facts.ts';
@@ -13,16 +14,15 @@ export function bestOf(
 ): NodeFacts {
   if (nodes.length === 1) return nodes[0]!;
   const totals = nodes.map(() => 0);
+  // Plain loops: this runs for a hundred nodes with every pod.
   const add = (weight: number, values: readonly number[], scale: (value: number) => number): void => {
-    for (const [i, value] of values.entries()) totals[i]! += weight * scale(value);
+    for (let i = 0; i < values.length; i++) totals[i]! += weight * scale(values[i]!);
   };
   const { pod, affinity, spread } = wish;
 
-  const bothersome = nodes.map(
-    ({ taints }) =>
-      taints.filter((taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.tolerations, taint))
-        .length,
-  );
+  const bothers = (taint: Taint): boolean =>
+    taint.effect === 'PreferNoSchedule' && !tolerates(pod.tolerations, taint);
+  const bothersome = nodes.map(({ taints }) => (taints.length ? taints.filter(bothers).length : 0));
   add(weights.taints, bothersome, fewerIsBetter(bothersome));
 
   if (pod.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution?.length) {
@@ -38,7 +38,8 @@ export function bestOf(
     const range = Math.max(...liked) - least;
     add(weights.podAffinity, liked, (value) => (range > 0 ? ((value - least) * 100) / range : 0));
   }
-  for (const [i, node] of nodes.entries()) {
+  for (let i = 0; i < nodes.length; i++) {
+    const node = nodes[i]!;
     const cpu = share(node.cpuForScore + pod.cpuForScore, node.allocatable.get('cpu'));
     const memory = share(node.memoryForScore + pod.memoryForScore, node.allocatable.get('memory'));
     totals[i]! += weights.fit * 50 * (1 - cpu + 1 - memory);

@@ -1,5 +1,4 @@
 /** Event sink: events of controllers are written through the registry's verbs. */
-import type { Event } from '../../api/generated/types.ts';
 import type { ApiObject } from '../../api/text/object.ts';
 import { EventRecorder, type RecorderOptions } from '../../client/events.ts';
 import { collectionOf } from '../../registry/target.ts';
@@ -16,10 +15,11 @@ export function recorderFor(
   const kind = registry.kinds.resource('v1', 'events')!;
   return new EventRecorder(
     {
-      create: async (namespace, event) =>
-        (
-          await create(writing, request('create'), collectionOf(kind, namespace), event as ApiObject)
-        ).object() as Event,
+      create: async (namespace, event) => {
+        const target = collectionOf(kind, namespace);
+        const { name } = await create(writing, request('create'), target, event as ApiObject);
+        return { metadata: { name } };
+      },
       patch: async (namespace, name, patch) => {
         await modify(writing, request('update'), { kind, namespace, name, part: 'main' }, (current) => ({
           ...current.object(),

@@ -71,11 +71,14 @@ export async function claimFrom<T extends Ownable, O extends ApiObject>(
   const own = (): T[] => index.controlledBy(entry.namespace, uid);
   if (owner.metadata.deletionTimestamp) return own().filter(({ labels }) => selector.matches(labels));
   const writes: Promise<unknown>[] = [];
+  const matching: T[] = [];
   for (const item of own())
-    if (!selector.matches(item.labels) && claimable(item)) writes.push(release(writer, item, uid));
+    if (selector.matches(item.labels)) matching.push(item);
+    else if (claimable(item)) writes.push(release(writer, item, uid));
   for (const item of index.uncontrolled(entry.namespace))
     if (!item.marked && selector.matches(item.labels) && claimable(item))
       writes.push(adopt(writer, item, claim));
+  if (!writes.length) return matching;
   await Promise.all(writes);
   return own().filter(({ labels }) => selector.matches(labels));
 }

@@ -178,15 +178,19 @@ export class Replication<T extends Replicator> {
     const selector = this.form.selectorOf(object);
     if (!selector) return;
     const pods = await claimPods(this.context, { entry, owner: object, selector, claimable: isActive });
-    const failure = deletionTimestamp ? undefined : await this.#scale(key, object, pods.filter(isActive));
-    const own = this.context.pods
-      .controlledBy(namespace, uid)
-      .filter(({ labels }) => selector.matches(labels));
+    const active = pods.filter(isActive);
+    const isSettled = deletionTimestamp || active.length === (object.spec?.replicas ?? 1);
+    const failure = isSettled ? undefined : await this.#scale(key, object, active);
+    const own = isSettled
+      ? pods
+      : this.context.pods.controlledBy(namespace, uid).filter(({ labels }) => selector.matches(labels));
     if (own.length < manyPods) this.#restMs.delete(key);
     else this.#restMs.set(key, own.length * restMsPerPod);
     const nowMs = this.#registry.sources.nowMs();
     await writeStatus(this.context, entry, this.#statusOf(object, own, failure, nowMs));
-    this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), object.spec?.minReadySeconds, nowMs));
+    const { minReadySeconds } = object.spec ?? {};
+    if (minReadySeconds)
+      this.#queue.addAfter(key, nextAvailableInMs(own.filter(isActive), minReadySeconds, nowMs));
     if (failure) throw failure.error;
   }
 
@@ -222,15 +226,23 @@ export class Replication<T extends Replicator> {
     failure: Failure | undefined,
     nowMs: number,
   ): ReplicatorStatus {
-    const active = own.filter(isActive);
     const labels = mapSelector(spec.template?.metadata?.labels);
-    const ready = active.filter((pod) => pod.ready);
+    let [active, labeled, ready, available, terminating] = [0, 0, 0, 0, 0];
+    for (const pod of own) {
+      if (isTerminating(pod)) terminating++;
+      if (!isActive(pod)) continue;
+      active++;
+      if (!labels || labels.matches(pod.labels)) labeled++;
+      if (!pod.ready) continue;
+      ready++;
+      if (availableInMs(pod, spec.minReadySeconds, nowMs) <= 0) available++;
+    }
     return {
-      replicas: active.length,
-      fullyLabeledReplicas: active.filter((pod) => !labels || labels.matches(pod.labels)).length,
-      readyReplicas: ready.length,
-      availableReplicas: ready.filter((pod) => availableInMs(pod, spec.minReadySeconds, nowMs) <= 0).length,
-      ...(this.form.countsTerminating ? { terminatingReplicas: own.filter(isTerminating).length } : {}),
+      replicas: active,
+      fullyLabeledReplicas: labeled,
+      readyReplicas: ready,
+      availableReplicas: available,
+      ...(this.form.countsTerminating ? { terminatingReplicas: terminating } : {}),
       observedGeneration: metadata.generation,
       conditions: this.#conditions(status.conditions, failure),
     };
