@@ -240,8 +240,11 @@ export class PodWorker {
   /** Takes the newer pod; returns whether something has changed. */
   #adopt(pod: Pod): boolean {
     const known = Number(this.#pod.metadata.resourceVersion);
-    if (Number(pod.metadata.resourceVersion) <= known) return false;
+    const version = Number(pod.metadata.resourceVersion);
+    if (version < known) return false;
     this.#pod = pod;
+    // The answer to its own write, now as the feed of pods holds it: one copy is enough.
+    if (version === known) return false;
     this.#setup.update(pod);
     this.#allocation.take(pod);
     this.#takeEphemeral();

@@ -178,9 +178,13 @@ export class StatusWriter {
 
   #settle(entry: StatusEntry): void {
     if (entry.dirty || entry.writing) return;
+    // The next status comes with its pod.
+    entry.pod = noPod;
     for (const resolve of entry.waiters.splice(0)) resolve();
   }
 }
+
+const noPod: Pod = { metadata: {} };
 
 const newer = (a: Pod, b: Pod): Pod =>
   Number(b.metadata.resourceVersion) > Number(a.metadata.resourceVersion) ? b : a;

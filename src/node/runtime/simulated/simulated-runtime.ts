@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { Pod } from '../../../api/generated/types.ts';
+import type { Container, Pod } from '../../../api/generated/types.ts';
 import type { Session, SessionResult } from '../../../streams/session/session.ts';
 import { systemTimers, type Timer, type Timers } from '../../../timers.ts';
 import type {
@@ -73,7 +73,8 @@ export class SimulatedAddresses {
 }
 
 interface SimulatedPod {
-  readonly pod: Pod;
+  /** Kept only to resume its containers: a cluster may have very many pods. */
+  readonly pod: Pod | undefined;
   readonly place: PodPlace;
   readonly number: number;
   readonly containers: Set<SimulatedContainer>;
@@ -114,7 +115,8 @@ export class SimulatedRuntime implements Runtime {
     if (known) return known.place;
     const { ip, number } = this.addresses.take(this.adopt && pod.status?.podIP);
     const place = { folder: '', ip };
-    this.#pods.set(pod.metadata.uid!, { pod, place, number, containers: new Set() });
+    const kept = this.adopt && pod;
+    this.#pods.set(pod.metadata.uid!, { pod: kept, place, number, containers: new Set() });
     return place;
   }
 
@@ -201,11 +203,15 @@ class SimulatedContainer implements RunningContainer {
   readonly id: string;
   readonly startedAt: Date;
   readonly exited: Promise<ContainerExit>;
+  readonly #uid: string;
+  readonly #name: string;
+  readonly #milliCpu: number;
   #end: (exit: ContainerExit) => void = () => undefined;
   #timer: Timer | undefined;
 
+  /** Nothing here holds the pod, whose state of this moment would stay in memory as long as the container runs. */
   constructor(
-    private readonly launch: Launched,
+    { pod, container }: Launched,
     { id, startedAt }: Begun,
     private readonly now: () => number,
     timers: Timers,
@@ -213,6 +219,9 @@ class SimulatedContainer implements RunningContainer {
   ) {
     this.id = id;
     this.startedAt = startedAt;
+    this.#uid = pod.metadata.uid!;
+    this.#name = container.name!;
+    this.#milliCpu = annotation(pod, 'milli-cpu') ?? 0;
     this.exited = new Promise((resolve) => {
       this.#end = (exit) => {
         timers.clear(this.#timer);
@@ -220,23 +229,11 @@ class SimulatedContainer implements RunningContainer {
         resolve(exit);
       };
     });
-    const runMs = this.#runMs();
+    const runMs = runMsOf(pod, container);
+    const exitCode = annotation(pod, 'exit-code') ?? 0;
     if (runMs !== undefined)
-      this.#timer = timers.set(
-        () => this.#exit(annotation(launch.pod, 'exit-code') ?? 0),
-        startedAt.getTime() + runMs - now(),
-      );
+      this.#timer = timers.set(() => this.#exit(exitCode), startedAt.getTime() + runMs - now());
     this.#timer?.unref();
-  }
-
-  /** How long it runs; undefined: until it is stopped. */
-  #runMs(): number | undefined {
-    const { pod, container } = this.launch;
-    const seconds = annotation(pod, 'seconds');
-    if (seconds !== undefined) return seconds * 1000;
-    const initial = pod.spec?.initContainers?.some(({ name }) => name === container.name);
-    const ends = initial ? container.restartPolicy !== 'Always' : pod.spec?.restartPolicy !== 'Always';
-    return ends || annotation(pod, 'exit-code') !== undefined ? 0 : undefined;
   }
 
   /** Ends it by itself, as a lifecycle says. */
@@ -272,18 +269,26 @@ class SimulatedContainer implements RunningContainer {
   }
 
   usage(nowMs: number): ContainerUsage {
-    const milliCpu = annotation(this.launch.pod, 'milli-cpu') ?? 0;
     return {
-      uid: this.launch.pod.metadata.uid!,
-      container: this.launch.container.name!,
+      uid: this.#uid,
+      container: this.#name,
       startedAt: this.startedAt,
-      cpuNanoseconds: (nowMs - this.startedAt.getTime()) * milliCpu * 1000,
+      cpuNanoseconds: (nowMs - this.startedAt.getTime()) * this.#milliCpu * 1000,
       rssBytes,
       pageFaults: 0,
       majorPageFaults: 0,
       logBytes: 0,
     };
   }
+}
+
+/** How long a container runs; undefined: until it is stopped. */
+function runMsOf(pod: Pod, container: Container): number | undefined {
+  const seconds = annotation(pod, 'seconds');
+  if (seconds !== undefined) return seconds * 1000;
+  const initial = pod.spec?.initContainers?.some(({ name }) => name === container.name);
+  const ends = initial ? container.restartPolicy !== 'Always' : pod.spec?.restartPolicy !== 'Always';
+  return ends || annotation(pod, 'exit-code') !== undefined ? 0 : undefined;
 }
 
 /** Simulated containers have no output. */
