@@ -33,14 +33,14 @@ export function refusalOf(
 ): NodeRefusal | undefined {
   if (node.unschedulable && !tolerates(pod.tolerations, unschedulableTaint))
     return hopeless('node(s) were unschedulable');
-  if (node.taints.length && node.taints.some((taint) => keepsAway(taint, pod)))
+  if (node.taints.length && hasTaint(pod, node))
     return hopeless('node(s) had untolerated taint(s)');
   if (!selectsNode(pod, node)) return hopeless("node(s) didn't match Pod's node affinity/selector");
-  if (pod.hostPorts.some((port) => node.portTaken(port)))
+  if (pod.hostPorts.length && isPortTaken(pod, node))
     return crowded(["node(s) didn't have free ports for the requested pod ports"]);
   const short = shortages(pod, node);
   if (short) return crowded(short);
-  if (pod.disks.some((disk) => node.diskTaken(disk))) return crowded(['node(s) had no available disk']);
+  if (pod.disks.length && isDiskTaken(pod, node)) return crowded(['node(s) had no available disk']);
   const unreachable = volumes(node);
   if (unreachable) return hopeless(unreachable);
   const tooClose = affinity?.failure(node);
@@ -49,8 +49,16 @@ export function refusalOf(
   return uneven === undefined ? undefined : crowded([uneven]);
 }
 
-const keepsAway = (taint: Taint, pod: PodFacts): boolean =>
-  taint.effect !== 'PreferNoSchedule' && !tolerates(pod.tolerations, taint);
+// Functions of their own, so that nothing is allocated for the nodes and pods without any of these: nearly all.
+
+const hasTaint = (pod: PodFacts, { taints }: NodeFacts): boolean =>
+  taints.some((taint) => taint.effect !== 'PreferNoSchedule' && !tolerates(pod.tolerations, taint));
+
+const isPortTaken = (pod: PodFacts, node: NodeFacts): boolean =>
+  pod.hostPorts.some((port) => node.portTaken(port));
+
+const isDiskTaken = (pod: PodFacts, node: NodeFacts): boolean =>
+  pod.disks.some((disk) => node.diskTaken(disk));
 
 function shortages(pod: PodFacts, node: NodeFacts): string[] | undefined {
   let short: string[] | undefined;
