@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rounds } from '../../../test/support/tier.ts';
 import { compileRegexp } from './go-regexp.ts';
 import { nativeForm } from './native-regexp.ts';
@@ -120,6 +120,18 @@ describe('compileRegexp', () => {
       expect(compileRegexp(pattern).test(`${'ax'.repeat(50_000)}!`)).toBe(false);
   });
 
+  it('leaves a long repetition, which is tried at every place of a text, to the engine of linear time', () => {
+    const native = vi.spyOn(RegExp.prototype, 'test');
+    const pattern = compileRegexp('[a-z]{1000}[0-9]');
+    expect([pattern.test('a'.repeat(100)), pattern.test('a'.repeat(99_000))]).toEqual([false, false]);
+    const isPattern = (one: unknown): boolean => (one as RegExp).source.includes('{1000}');
+    const lengths = native.mock.calls
+      .filter((_, at) => isPattern(native.mock.contexts[at]))
+      .map(([text]) => text.length);
+    native.mockRestore();
+    expect(lengths).toEqual([100]);
+  });
+
   it('finds as many matches as asked for', () => {
     expect(compileRegexp('[0-9]+').findAll('1 22 333', 2)).toEqual(['1', '22']);
     expect(compileRegexp('[0-9]+').find('a 22')).toBe('22');
@@ -135,5 +147,6 @@ describe('nativeForm', () => {
     expect(nativeForm('^(a|b)?c{1,5}$')).toMatchObject({ choices: 15, degree: 0 });
     expect(nativeForm('(a+)+')).toBeUndefined();
     expect(nativeForm('(?i)a')).toBeUndefined();
+    expect(nativeForm('^(ab|a{1000})c{2,5}$')).toMatchObject({ choices: 8, steps: 1007 });
   });
 });

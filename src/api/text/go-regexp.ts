@@ -16,7 +16,7 @@ const patternLengthMax = 65_536;
 const programSizeMax = 100_000;
 
 /** Worst case of backtracking, in steps, up to which a text is matched by the native engine. */
-const nativeStepsMax = 100_000;
+const nativeStepsMax = 300_000;
 
 /** Compiled patterns that are kept, because rules may make patterns from values while they run. */
 const cachedMax = 500;
@@ -74,9 +74,10 @@ class Pattern implements GoRegexp {
       this.#linear = compileLinear(pattern, size);
     } else {
       this.#native = new RegExp(native.source, 'gu');
-      this.#nativeLengthMax = (nativeStepsMax / native.choices) ** (1 / Math.max(native.degree, 1)) - 1;
-      if (native.degree === 0)
-        this.#nativeLengthMax = native.choices <= nativeStepsMax ? Number.POSITIVE_INFINITY : -1;
+      const { choices, steps, degree } = native;
+      this.#nativeLengthMax = (nativeStepsMax / (choices * steps)) ** (1 / Math.max(degree, 1)) - 1;
+      if (degree === 0)
+        this.#nativeLengthMax = choices * steps <= nativeStepsMax ? Number.POSITIVE_INFINITY : -1;
     }
   }
 

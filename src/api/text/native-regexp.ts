@@ -1,6 +1,6 @@
 /**
  * Translates patterns of Go to JavaScript, where both engines agree on their meaning, and tells how many ways of matching
- * a backtracking engine may have to try: `choices * (length of the text + 1) ** degree`.
+ * a backtracking engine may have to try: `choices * (length of the text + 1) ** degree`, each of `steps` steps.
  *
  * Whatever is unusual (flags, named groups, POSIX classes, lazy or nested repetition, …) is not translated, nor is
  * anything that Go might refuse, so that errors are always those of the engine that knows Go's texts.
@@ -10,6 +10,7 @@ export interface NativeForm {
   source: string;
   choices: number;
   degree: number;
+  steps: number;
 }
 
 /** What one part of a pattern may cost, as in NativeForm; `size` counts its atoms, repeated ones as often as they are. */
@@ -17,6 +18,8 @@ interface Cost {
   choices: number;
   degree: number;
   size: number;
+  /** How many atoms the longest way has: `a{1000}` is tried at every place of a text, and reads a thousand characters. */
+  steps: number;
 }
 
 /** A larger pattern is left to the other engine, which has a bound of its own. */
@@ -25,8 +28,8 @@ const sizeMax = 5000;
 /** Groups within groups; more is left to the other engine. */
 const depthMax = 20;
 
-const single: Cost = { choices: 1, degree: 0, size: 1 };
-const nothing: Cost = { choices: 1, degree: 0, size: 0 };
+const single: Cost = { choices: 1, degree: 0, size: 1, steps: 1 };
+const nothing: Cost = { choices: 1, degree: 0, size: 0, steps: 0 };
 const perlClasses: Record<string, string> = { d: '0-9', w: '0-9A-Za-z_', s: '\\t\\n\\f\\r ' };
 const controls: Record<string, string> = { n: '\\n', t: '\\t', r: '\\r', f: '\\f', v: '\\v' };
 const punctuation = /^[!-/:-@[-`{-~]$/;
@@ -40,7 +43,8 @@ export function nativeForm(pattern: string): NativeForm | undefined {
     if (!reader.atEnd() || cost.size > sizeMax) return undefined;
     // Anchored by its first character, a pattern is tried at one place of the text; otherwise at all.
     const anchored = pattern.startsWith('^') && !reader.topAlternatives;
-    return { source: reader.source, choices: cost.choices, degree: cost.degree + (anchored ? 0 : 1) };
+    const { choices, degree, steps } = cost;
+    return { source: reader.source, choices, degree: degree + (anchored ? 0 : 1), steps: Math.max(steps, 1) };
   } catch (error) {
     if (error instanceof Unusual) return undefined;
     throw error;
@@ -78,6 +82,7 @@ class Reader {
         choices: cost.choices + other.choices,
         degree: Math.max(cost.degree, other.degree),
         size: cost.size + other.size,
+        steps: Math.max(cost.steps, other.steps),
       };
     }
     return cost;
@@ -93,6 +98,7 @@ class Reader {
         choices: cost.choices * part.choices,
         degree: cost.degree + part.degree,
         size: cost.size + part.size,
+        steps: cost.steps + part.steps,
       };
     }
   }
@@ -123,9 +129,12 @@ class Reader {
     if (bounds.most <= 1) return { ...cost, choices: cost.choices + 1 };
     // Repeating what has choices of its own is exponential.
     if (cost.choices > 1 || cost.degree > 0) throw new Unusual();
-    if (bounds.most === Number.POSITIVE_INFINITY)
-      return { choices: 1, degree: 1, size: cost.size * (bounds.least + 1) };
-    return { choices: bounds.most - bounds.least + 1, degree: 0, size: cost.size * bounds.most };
+    const { most, least } = bounds;
+    const times = most === Number.POSITIVE_INFINITY ? least + 1 : most;
+    const repeated = { size: cost.size * times, steps: cost.steps * times };
+    return most === Number.POSITIVE_INFINITY
+      ? { ...repeated, choices: 1, degree: 1 }
+      : { ...repeated, choices: most - least + 1, degree: 0 };
   }
 
   #atom(first: string, depth: number): Cost {
