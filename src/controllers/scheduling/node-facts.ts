@@ -1,6 +1,6 @@
 /** The scheduler's cache of a node: what it offers, and what the pods on it use of that. */
 import type { Node, Taint } from '../../api/generated/types.ts';
-import { type HostPort, TakenPorts } from '../../api/rules/pod/taken-ports.ts';
+import { type HostPort, TakenPorts } from '../../api/rules/shared/taken-ports.ts';
 import { type Amounts, amountsOf, type PodFacts } from './pod-facts.ts';
 
 export const hostnameLabel = 'kubernetes.io/hostname';

@@ -10,7 +10,7 @@ import type {
 } from '../../api/generated/types.ts';
 import { claimsOf, ephemeralClaimOf, ephemeralVolumesOf, isFinished } from '../../api/rules/pod/pod-facts.ts';
 import { podRequests } from '../../api/rules/pod/pod-resources.ts';
-import { anyAddress, type HostPort } from '../../api/rules/pod/taken-ports.ts';
+import { anyAddress, type HostPort } from '../../api/rules/shared/taken-ports.ts';
 import { jsonText } from '../../api/text/json-text.ts';
 import { milliValue, parseQuantity, toNumber } from '../../api/values/quantity.ts';
 import { timeToMs } from '../../api/values/time.ts';

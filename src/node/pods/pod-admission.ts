@@ -4,8 +4,8 @@
  */
 import type { Pod } from '../../api/generated/types.ts';
 import { podRequests } from '../../api/rules/pod/pod-resources.ts';
-import { anyAddress, type HostPort, TakenPorts } from '../../api/rules/pod/taken-ports.ts';
 import { isExtendedResource } from '../../api/rules/shared/resource-name.ts';
+import { anyAddress, type HostPort, TakenPorts } from '../../api/rules/shared/taken-ports.ts';
 import { compareQuantities, milliValue, parseQuantity, sign, toNumber } from '../../api/values/quantity.ts';
 import { addTo, type ResourceList } from '../../api/values/resource-list.ts';
 import { sysctlProblem } from '../machine/sysctls.ts';
