@@ -37,6 +37,7 @@ const shelved = [
   'cluster/store/backup',
   'cluster/store/import-pages',
   'cluster/store/snapshot-pages',
+  'controllers/autoscaling',
   'envtest/assets',
   'extensions/aggregation/discovery-check',
   'extensions/aggregation/remote-connection',
