@@ -1,7 +1,7 @@
 /** Proves that the client implements the verbs, throws refusals as Status, and recovers from server failures. */
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { StatusError } from '../api/errors/errors.ts';
 import type { ConfigMap } from '../api/generated/types.ts';
 import { type Cluster, start } from '../cluster/index.ts';
@@ -289,6 +289,20 @@ describe('a server of the same process', () => {
     const made = await handing.create(configMaps, 'default', make('by-connection', { a: '1' }));
     expect(made.data).toEqual({ a: '1' });
     expect(handing.underWay).toBe(0);
+  });
+
+  it('is given up when it does not answer for a minute', async () => {
+    vi.useFakeTimers();
+    try {
+      const handing = new Client('http://127.0.0.1:1', {}, { handOver: () => new Promise(() => undefined) });
+      closing.push(handing);
+      const asked = expect(handing.get(configMaps, 'default', 'x')).rejects.toThrow(/no answer/);
+      await vi.advanceTimersByTimeAsync(60_000);
+      await asked;
+      expect(handing.underWay).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('has sixteen requests at once, as by connections, and the next with each answer', async () => {

@@ -257,12 +257,17 @@ export class Client {
   async #handOver(method: string, path: string, bytes: Buffer | undefined, type: string): Promise<unknown> {
     if (this.#handed < connectionsMax) this.#handed++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    let timer: NodeJS.Timeout | undefined;
     try {
       const handed = this.passage.handOver!(method, path, this.#headersOf(bytes && type), bytes);
       if (!handed) return await this.#send(method, path, bytes, type);
-      const { code, text } = await handed;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`${method} ${path}: no answer`)), answerMaxMs);
+      });
+      const { code, text } = await Promise.race([handed, late]);
       return answered(code, text);
     } finally {
+      clearTimeout(timer);
       const next = this.#waiting.shift();
       if (next) next();
       else this.#handed--;

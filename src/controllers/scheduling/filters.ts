@@ -33,8 +33,7 @@ export function refusalOf(
 ): NodeRefusal | undefined {
   if (node.unschedulable && !tolerates(pod.tolerations, unschedulableTaint))
     return hopeless('node(s) were unschedulable');
-  if (node.taints.length && hasTaint(pod, node))
-    return hopeless('node(s) had untolerated taint(s)');
+  if (node.taints.length && hasTaint(pod, node)) return hopeless('node(s) had untolerated taint(s)');
   if (!selectsNode(pod, node)) return hopeless("node(s) didn't match Pod's node affinity/selector");
   if (pod.hostPorts.length && isPortTaken(pod, node))
     return crowded(["node(s) didn't have free ports for the requested pod ports"]);
