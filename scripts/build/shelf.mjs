@@ -16,6 +16,7 @@ const shelved = [
   'access/authentication/configured-issuers',
   'access/authentication/token-webhook',
   'api/minors/minor',
+  'api/protobuf/text-message',
   'cli/completion',
   'cli/dump-summary',
   'cli/import-summary',
@@ -54,9 +55,11 @@ const shelved = [
   'server/observe/audit-webhook',
   'server/past/past-pages',
   'server/problems/problems-page',
+  'server/samples/samples-page',
   'server/search/search-page',
   'store/etcd/etcd-restore',
   'store/etcd/etcd-store',
+  'store/restore',
 ].map((name) => `src/${name}.ts`);
 
 const fileName = 'shelf.cjs';

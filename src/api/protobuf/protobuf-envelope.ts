@@ -7,8 +7,7 @@
  */
 import type { Model } from '../model/model.ts';
 import type { JsonObject } from '../text/object.ts';
-import { encodeMessage, encodeWithin, messageMemory } from './protobuf-message.ts';
-import { textMessage } from './text-message.ts';
+import { encodeMessage, encodeWithin } from './protobuf-message.ts';
 
 /** The object as it is answered, and where its message is in there. */
 export interface ProtobufDocument {
@@ -21,12 +20,12 @@ export interface ProtobufDocument {
 const firstTag = 0x0a;
 const secondTag = 0x12;
 /** contentEncoding and contentType, which are empty. */
-const envelopeEnd = Buffer.from([0x1a, 0, 0x22, 0]);
+export const envelopeEnd = Buffer.from([0x1a, 0, 0x22, 0]);
 /** Bytes of the length before each event of a watch. */
 export const frameBytes = 4;
 
 /** Version and kind of the object in a document. */
-interface TypeMeta {
+export interface TypeMeta {
   readonly kind: string;
   readonly apiVersion: string;
 }
@@ -42,27 +41,8 @@ export function encodeDocument(type: TypeMeta, model: Model, object: JsonObject)
   return { bytes, start, end: bytes.length - envelopeEnd.length };
 }
 
-/** The same from the stored text of an object; undefined when that has to be parsed. */
-export function textDocument(
-  type: TypeMeta,
-  model: Model,
-  text: Buffer,
-  length: number,
-): ProtobufDocument | undefined {
-  const message = textMessage(model, text, length);
-  if (!message) return undefined;
-  const head = envelopeHead(type, message.length);
-  const start = head.length;
-  const end = start + message.length;
-  const bytes = messageMemory(end + envelopeEnd.length);
-  bytes.set(head);
-  bytes.set(message, start);
-  bytes.set(envelopeEnd, end);
-  return { bytes, start, end };
-}
-
 /** Everything before a message of this length. */
-function envelopeHead({ apiVersion, kind }: TypeMeta, length: number): Buffer {
+export function envelopeHead({ apiVersion, kind }: TypeMeta, length: number): Buffer {
   const type = `${apiVersion} ${kind}`;
   if (type !== lastType) {
     const typeMeta = Buffer.concat([field(firstTag, apiVersion), field(secondTag, kind)]);

@@ -1,7 +1,7 @@
 /**
  * Messages from text: writes the protobuf message of an object from its JSON text, byte by byte and without parsing it. A list
  * of many objects needs the messages of all, because their lengths are sent before the first of them: that of 100,000 pods of
- * 2.2 KB went from 14.4 to 6.8 billion cycles.
+ * 2.2 KB went from 10 to 6.5 billion cycles.
  *
  * It reads the form that objects are stored in (`model/encode.ts`). Texts of another form, and the few types of fields that
  * only schemas have, are left to `protobuf-message.ts`, which gives the same bytes.
@@ -10,6 +10,8 @@ import { copyBytes } from '../../shared-bytes.ts';
 import type { Model } from '../model/model.ts';
 import { stringEnd, valueEnd } from '../text/json-bytes.ts';
 import { type FieldPlan, type MessagePlan, planOf, tagOf, type ValuePlan } from './message-plan.ts';
+import { envelopeEnd, envelopeHead, type ProtobufDocument, type TypeMeta } from './protobuf-envelope.ts';
+import { messageMemory } from './protobuf-message.ts';
 
 /** Longer texts are left to the other encoder, so that little memory is kept here. */
 const textBytesMax = 128 * 1024;
@@ -475,3 +477,22 @@ const encoder = new TextEncoder();
 /** The message of an object, until the next call, from the beginning of a text; undefined when that has another form. */
 export const textMessage = (model: Model, text: Buffer, length: number): Buffer | undefined =>
   encoder.write(model, text, length);
+
+/** The document of an object from its stored text; undefined when that has to be parsed. */
+export function textDocument(
+  type: TypeMeta,
+  model: Model,
+  text: Buffer,
+  length: number,
+): ProtobufDocument | undefined {
+  const message = textMessage(model, text, length);
+  if (!message) return undefined;
+  const head = envelopeHead(type, message.length);
+  const start = head.length;
+  const end = start + message.length;
+  const bytes = messageMemory(end + envelopeEnd.length);
+  bytes.set(head);
+  bytes.set(message, start);
+  bytes.set(envelopeEnd, end);
+  return { bytes, start, end };
+}

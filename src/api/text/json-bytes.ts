@@ -12,7 +12,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Position behind the quote that closes the string that is opened at `start`; -1 when there is none. */
+/** Position behind the quote that closes the string that is opened at `start`; -1 when it does not end. */
 export function stringEnd(text: Buffer, start: number): number {
   let at = start + 1;
   for (let byte = text[at]!; byte !== quote; byte = text[++at]!)
@@ -21,7 +21,7 @@ export function stringEnd(text: Buffer, start: number): number {
   return at + 1;
 }
 
-/** Position behind the value that begins at `start`; -1 when there is none. */
+/** Position behind the value that begins at `start`; -1 when it does not end. */
 export function valueEnd(text: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; ; at++) {

@@ -4,12 +4,8 @@
  */
 import type { Kind } from '../../api/kind/kind.ts';
 import { type Model, modelOf } from '../../api/model/model.ts';
-import {
-  encodeDocument,
-  eventFrame,
-  type ProtobufDocument,
-  textDocument,
-} from '../../api/protobuf/protobuf-envelope.ts';
+import { encodeDocument, eventFrame, type ProtobufDocument } from '../../api/protobuf/protobuf-envelope.ts';
+import type { textDocument as TextDocument } from '../../api/protobuf/text-message.ts';
 import type { JsonObject } from '../../api/text/object.ts';
 import { Memo } from '../../memo.ts';
 import { asserting, optimized } from '../../switches.ts';
@@ -30,6 +26,14 @@ const metadataOnly = (apiVersion: string): Memo<Kind, Form<ProtobufDocument>> =>
     return new Form((entry) => documentOf(type, model, entry, kind), bytesOf);
   });
 
+/** Makes messages from texts, once it is there. */
+let textDocument: typeof TextDocument | undefined;
+
+/** To be called before a long list: until then, messages are made of parsed objects. */
+export async function prepareMany(): Promise<void> {
+  ({ textDocument } = await import('../../api/protobuf/text-message.ts'));
+}
+
 /** @param as the version in which the object is read */
 function documentOf(
   type: { readonly kind: string; readonly apiVersion: string },
@@ -38,7 +42,7 @@ function documentOf(
   as: Kind,
 ): ProtobufDocument {
   const isStored = optimized && as === entry.kind && entry.isReadableAs(as);
-  const fromText = isStored ? textDocument(type, model, entry.document, entry.length) : undefined;
+  const fromText = isStored ? textDocument?.(type, model, entry.document, entry.length) : undefined;
   if (fromText && !asserting) return fromText;
   const encoded = encodeDocument(type, model, entry.encodable(as) as unknown as JsonObject);
   if (fromText && !fromText.bytes.equals(encoded.bytes))

@@ -2,6 +2,7 @@
  * Finds `metadata.managedFields` in the JSON text of an object. It is the last field of the metadata. It is skipped
  * when an object is parsed (`entry.ts`), so it is found by searching the bytes.
  */
+import { stringEnd } from '../../api/text/json-bytes.ts';
 
 export interface Span {
   /** Position of the comma before the name of the field. */
@@ -15,7 +16,6 @@ const mark = Buffer.from(',"managedFields":[');
 /** The text that ends the list and the metadata, and begins the next field. */
 const endMark = Buffer.from('}]},"');
 const quote = 0x22;
-const backslash = 0x5c;
 const [openBrace, closeBrace, openBracket, closeBracket] = Buffer.from('{}[]');
 
 /**
@@ -43,16 +43,11 @@ function isSameDepth(text: Buffer, from: number, to: number): boolean {
   let depth = 0;
   for (let at = from; at < to && depth >= 0; at++) {
     const byte = text[at];
-    if (byte === quote) at = stringEnd(text, at);
-    else if (byte === openBrace || byte === openBracket) depth++;
+    if (byte === quote) {
+      at = stringEnd(text, at) - 1;
+      if (at < 0) return false;
+    } else if (byte === openBrace || byte === openBracket) depth++;
     else if (byte === closeBrace || byte === closeBracket) depth--;
   }
   return depth === 0;
-}
-
-/** Position of the quote that closes a string. */
-function stringEnd(text: Buffer, open: number): number {
-  let at = open + 1;
-  while (text[at] !== quote) at += text[at] === backslash ? 2 : 1;
-  return at;
 }

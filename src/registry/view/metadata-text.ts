@@ -1,11 +1,11 @@
 /** Finds the metadata of an object in its JSON text, without parsing it. */
 
+import { stringEnd } from '../../api/text/json-bytes.ts';
 import type { Span } from './managed-span.ts';
 
 /** What stands before the metadata. */
 export const metadataMark = Buffer.from('"metadata":');
 const quote = 0x22;
-const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
@@ -19,18 +19,11 @@ export function metadataText(text: Buffer, at: number, managed?: Span): Buffer |
   if (text[start] !== openBrace || !text.subarray(at, start).equals(metadataMark)) return undefined;
   if (managed && text[managed.end] === closeBrace) return text.subarray(start, managed.end + 1);
   let depth = 0;
-  for (let i = start; i < text.length; i++) {
+  for (let i = start; ; i++) {
     const byte = text[i];
-    if (byte === quote) i = stringEnd(text, i);
+    if (byte === quote) i = stringEnd(text, i) - 1;
     else if (byte === openBrace) depth++;
     else if (byte === closeBrace && --depth === 0) return text.subarray(start, i + 1);
+    if (i < 0 || byte === undefined) return undefined;
   }
-  return undefined;
-}
-
-/** Position of the quote that ends a string. */
-function stringEnd(text: Buffer, start: number): number {
-  let end = start + 1;
-  while (end < text.length && text[end] !== quote) end += text[end] === backslash ? 2 : 1;
-  return end;
 }

@@ -1,6 +1,7 @@
 /** Protobuf lists, joined from the messages that are cached for each object (`registry/view/entry-messages.ts`). */
 import { modelOf } from '../../api/model/model.ts';
 import { listEnvelope, type ProtobufDocument } from '../../api/protobuf/protobuf-envelope.ts';
+import { prepareMany } from '../../registry/view/entry-messages.ts';
 import type { Form } from '../../registry/view/forms.ts';
 import type { Page } from '../../registry/view/page.ts';
 import { answerItems, isCompressed } from '../http/compressed-items.ts';
@@ -28,7 +29,10 @@ export async function answerMessages(
   const envelope = (bytes: number) =>
     listEnvelope(type, { model: modelOf('ListMeta'), value: metadata }, bytes);
   const take = (bytes: number) => context.audited?.takeAnswer(bytes, () => wholeValue(audited));
-  if (page.textBytes > wholeBytesMax) form.makeRoom(page.entries.length, page.textBytes);
+  if (page.textBytes > wholeBytesMax) {
+    form.makeRoom(page.entries.length, page.textBytes);
+    await prepareMany();
+  }
   // A message is preceded by its length, so all objects are encoded before the first is sent.
   const bytes = page.hasMessages(form) ? 0 : await encodedBytes(context, page, form);
   if (context.response.destroyed) return;
