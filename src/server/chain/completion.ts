@@ -17,8 +17,10 @@ export function complete(context: RequestContext, services: Services): void {
   // Doors without flow control keep counting the request until the answer is read: nothing else bounds unread answers
   // there.
   if (context.door.fairness && !isLong(context.lane)) services.traffic.leave(context);
+  // A client that left gets no answer; what it would have been counts.
+  const code = response.headersSent ? response.statusCode : (context.failure?.code ?? 0);
   if (response.writableLength === 0 || response.writableFinished || response.destroyed)
-    return record(context, response.headersSent ? response.statusCode : 0, services);
+    return record(context, code, services);
   awaitTaken(context, services);
 }
 
@@ -45,7 +47,7 @@ function awaitTaken(context: RequestContext, services: Services): void {
   response.on('close', done);
 }
 
-/** @param code of the answer; 0 when the client disconnected before it */
+/** @param code of the answer, also of one that a client would have got who left; 0 when there was none */
 export function record(context: RequestContext, code: number, services: Services): void {
   const { info } = context;
   const { requests, traffic, audit, observer, traces } = services;
