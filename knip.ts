@@ -45,7 +45,7 @@ const config: KnipConfig = {
   // It would load the configuration, which compiles all sources: what that names is above.
   vitest: false,
   include: ['files', 'dependencies', 'unlisted', 'unresolved', 'exports', 'types', 'duplicates'],
-  // Run by scripts/checks.mjs and package.test.ts; named in a template by json-patch.test.ts; read as text by browser.ts.
+  // Run by scripts/checks.mjs and package.release.test.ts; named in a template by json-patch.test.ts; read as text by browser.ts.
   ignoreDependencies: [
     '@arethetypeswrong/cli',
     '@biomejs/biome',

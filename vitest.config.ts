@@ -61,7 +61,10 @@ const versions = Object.entries(all).sort(([a], [b]) => a.localeCompare(b, 'en',
 const newest = Object.fromEntries(versions.slice(-1));
 const older = Object.fromEntries(versions.slice(0, -1));
 
-/** Started first within their project, because they take longest: one that began last would run alone at the end. */
+/**
+ * Started first within their project, because they take longest: one that began last would run alone at the end. Those of
+ * the dashboard come together, because workers keep a browser for the next of them.
+ */
 const longTests = [
   'src/cluster/node/runtimes',
   'src/cluster/store/etcd',
@@ -78,10 +81,8 @@ const longTests = [
   'test/clusters/runtimes',
   'test/clusters/soak',
   'test/contract/contract.',
-  'test/dashboard/pods.',
-  'test/dashboard/views.',
+  'test/dashboard/',
   'test/house/docs.',
-  'test/house/package.',
   'test/streams/lifecycle',
   'test/wire/empty',
 ];

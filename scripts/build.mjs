@@ -14,7 +14,7 @@
  *   envtest-*.cjs     etcd and kube-apiserver as test harnesses start them (see src/envtest/assets.ts)
  *
  * `--package` is for publishing: names are shortened, which makes the package a quarter smaller, and what is compressed is
- * compressed as well as possible, which takes five seconds: not with `WHERRY_QUICK_BUILD=1`, for tests of the package.
+ * compressed as well as possible, which takes five seconds.
  * `--source-maps` writes source maps too, for debugging. The code is the same without, so that stack traces of a
  * published version can be resolved with maps made later.
  */
@@ -35,7 +35,7 @@ const { values: asked } = parseArgs({
   options: { package: { type: 'boolean' }, 'source-maps': { type: 'boolean' } },
 });
 const folder = path.resolve('dist');
-const small = (asked.package ?? false) && process.env.WHERRY_QUICK_BUILD !== '1';
+const small = asked.package ?? false;
 
 /**
  * Loads field tables as text, of which each model is parsed as JSON when it is first used: a start uses few of them, and V8

@@ -1,6 +1,6 @@
 /**
- * The quick checks of `npm test` and `npm run check`: style, floating promises, types, layers, and dead code. What tests
- * alone use is looked for by `npm run check` and before a release: this reads all sources once more.
+ * The quick checks of `npm test` and `npm run check`: style, floating promises, types and layers. Dead code breaks nothing,
+ * and looking for it reads all sources twice more: `npm run check` does it, and a release.
  */
 import path from 'node:path';
 import { run } from './install.mjs';
@@ -18,7 +18,7 @@ const typeCheck = path.join('node_modules', 'typescript-native', 'bin', 'tsc');
  */
 const lateCollection = { GOGC: 'off', GOMEMLIMIT: '2GiB' };
 
-export function runChecks({ production = true } = {}) {
+export function runChecks({ isDeadCodeSought = true } = {}) {
   run(binary('biome'), ['check', '--error-on-warnings', '.'], 'Biome found something');
   // One checker: each of the usual four would look at many types of its own again.
   run(process.execPath, [typeCheck, '-p', '.', '--checkers', '1'], 'the types do not fit', lateCollection);
@@ -28,9 +28,10 @@ export function runChecks({ production = true } = {}) {
     ['--config', '.dependency-cruiser.cjs', 'src', 'web'],
     'a layer imports what it must not',
   );
+  if (!isDeadCodeSought) return;
   run(binary('knip'), ['--no-progress'], 'something is not used: see knip.ts');
-  if (production)
-    run(binary('knip'), ['--no-progress', '--production'], 'something is used by tests alone: see knip.ts');
+  run(binary('knip'), ['--no-progress', '--production'], 'something is used by tests alone: see knip.ts');
 }
 
-if (process.argv[1] === import.meta.filename) runChecks({ production: process.env.WHERRY_RELEASE === '1' });
+if (process.argv[1] === import.meta.filename)
+  runChecks({ isDeadCodeSought: process.env.WHERRY_RELEASE === '1' });

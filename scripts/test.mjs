@@ -1,5 +1,5 @@
 /**
- * `npm test`: installs what the tests need, builds, and runs every test. Style, types, layers and dead code are checked
+ * `npm test`: installs what the tests need, builds, and runs every test. Style, types and layers are checked
  * meanwhile; the first problem ends the tests, too. Arguments are passed to vitest: `npm test -- src/api` runs the tests
  * of one folder.
  */

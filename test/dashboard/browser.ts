@@ -1,6 +1,7 @@
 /**
- * A real browser for tests of the dashboard: one per file. Every page is new, and what it complains about in its
- * console, such as a breach of its own policy, fails the test. Tests run what is built, since sources have no page.
+ * A real browser for tests of the dashboard, one in each worker. Every page is new, with storage of its own, and what it
+ * complains about in its console, such as a breach of its own policy, fails the test. Tests run what is built, since
+ * sources have no page.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -66,15 +67,36 @@ export function useBuiltCluster(options: StartOptions = {}) {
   };
 }
 
+const launch = async (options: object = {}): Promise<Browser> =>
+  (await import('../../scripts/chromium.mjs' as string)).launchShell(options);
+
+/** A start takes a second of processor time, so the browser stays for the next file of the worker, if one comes soon. */
+const idleMs = 30_000;
+let kept: { browser: Browser; end: NodeJS.Timeout } | undefined;
+
+async function keptBrowser(): Promise<Browser> {
+  const found = kept;
+  kept = undefined;
+  clearTimeout(found?.end);
+  return found?.browser.isConnected() ? found.browser : launch();
+}
+
+/** It ends with the process, too: Playwright sees to that. */
+function keep(browser: Browser): void {
+  const end = setTimeout(() => {
+    kept = undefined;
+    void browser.close();
+  }, idleMs);
+  kept = { browser, end: end.unref() };
+}
+
 export function useBrowser() {
   let browser: Browser;
   /** Shows client certificates: Playwright does it by a proxy that cannot be reached from another network namespace. */
   let certified: Browser | undefined;
   const complaints: string[] = [];
-  const launch = async (options: object = {}): Promise<Browser> =>
-    (await import('../../scripts/chromium.mjs' as string)).launchShell(options);
   beforeAll(async () => {
-    browser = await launch();
+    browser = await keptBrowser();
   });
   afterEach(async () => {
     for (const context of [...browser.contexts(), ...(certified?.contexts() ?? [])]) {
@@ -84,7 +106,10 @@ export function useBrowser() {
     }
     expect(complaints.splice(0)).toEqual([]);
   });
-  afterAll(() => Promise.all([browser?.close(), certified?.close()]));
+  afterAll(async () => {
+    if (browser) keep(browser);
+    await certified?.close();
+  });
   return {
     /** Opens a page. `expected` complaints do not count. */
     open: async (address: string, options: BrowserContextOptions = {}, expected?: RegExp): Promise<Page> => {
@@ -136,36 +161,32 @@ export const follow = (page: Page, address: string): Promise<unknown> =>
     `history.pushState(null, '', ${JSON.stringify(address)}); dispatchEvent(new Event('popstate'))`,
   );
 
-/** Rules whose findings depend on colours; what others find in one theme, they find in the other. */
-const colourRules = ['color-contrast', 'link-in-text-block'];
+const themes = ['dark', 'light'] as const;
+let looks = 0;
 
 /** What is the same around every view. */
 const frame = ['.bar', '.kinds'];
 
 /**
- * What axe finds in a page, of any impact, in light and in dark; before a release with all rules in both.
+ * What axe finds in a page, of any impact: before a release in light and in dark, else in the next of them each time.
  *
  * @param isFrameKnown the frame around the view was looked at before, and is left out
  */
 export async function axeFindings(page: Page, isFrameKnown = false): Promise<string[]> {
   if (!(await page.evaluate('globalThis.axe !== undefined'))) await page.evaluate(axe);
   const findings: string[] = [];
-  for (const theme of ['dark', 'light'] as const) {
-    const rules = theme === 'light' && !isRelease ? { runOnly: colourRules } : {};
+  for (const theme of isRelease ? themes : [themes[looks++ % themes.length]!]) {
     await page.emulateMedia({ colorScheme: theme });
     await page.locator(`[data-theme=${theme}]`).waitFor();
     const exclude = isFrameKnown ? frame.map((part) => [part]) : [];
-    const found: string[] = await page.evaluate(
-      async ([rules, exclude]) => {
-        const { axe, document } = globalThis as any;
-        const where = { include: [document], exclude };
-        const { violations } = await axe.run(where, { resultTypes: ['violations'], ...rules });
-        return violations.flatMap(({ id, nodes }: any) =>
-          nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
-        );
-      },
-      [rules, exclude] as const,
-    );
+    const found: string[] = await page.evaluate(async (exclude) => {
+      const { axe, document } = globalThis as any;
+      const where = { include: [document], exclude };
+      const { violations } = await axe.run(where, { resultTypes: ['violations'] });
+      return violations.flatMap(({ id, nodes }: any) =>
+        nodes.map(({ html }: any) => `${id}: ${html.slice(0, 200)}`),
+      );
+    }, exclude);
     findings.push(...found.map((each) => `${theme} ${each}`));
   }
   return findings;

@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { freePorts } from '../support/free-ports.ts';
+import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 import { axeFindings, useBrowser, useBuiltCluster } from './browser.ts';
 import { CuttableWay } from './cuttable.ts';
@@ -391,7 +392,7 @@ describeWith('chromium')('pods in the page', () => {
       await use(page);
     });
 
-    it('shows logs and runs shells for a client certificate', async () => {
+    it.runIf(isRelease)('shows logs and runs shells for a client certificate', async () => {
       const { users } = JSON.parse(server.cluster.kubeconfigFor('wherry-admin'));
       const { user } = users[0];
       const pem = (name: string) => Buffer.from(user[name], 'base64');

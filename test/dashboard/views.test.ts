@@ -72,7 +72,12 @@ describeWith('chromium')('the page', () => {
     await page.getByRole('button', { name: 'Name', exact: true }).click();
     await page.getByLabel('Namespace').selectOption('default');
     await expect.poll(() => page.url()).toContain('labels=app+in+%28web%29&sort=-Name&ns=default');
-    const names = await cellsOf(page, 2);
+    // The names are in this column once the namespace is chosen.
+    const isName = (text: string) => text.startsWith('web-');
+    let names: string[] = [];
+    await expect
+      .poll(async () => (names = await cellsOf(page, 2)).filter(isName).length, { timeout: 60_000 })
+      .toBe(3);
     expect(names).toEqual(names.toSorted().reverse());
     await page.reload();
     await expect.poll(() => cellsOf(page, 2)).toEqual(names);

@@ -84,7 +84,7 @@ export const pageRuns: Readonly<Record<string, PageRun>> = {
     session: { tier: 'release', server: 'wherry up', stopsFor: ['wherry doctor'] },
     left: {
       'npm start -- --port 8123': 'starts a server on a port of its own, and shows no output',
-      'npm pack': 'packs and installs; test/house/package.test.ts does so',
+      'npm pack': 'packs and installs; test/house/package.release.test.ts does so',
       'wherry up -d': 'names clusters and processes of a user; test/cli/named.kubectl.test.ts',
       'wherry snapshot save': 'numbers of objects; src/cluster/store/snapshots.test.ts',
       'wherry up --ingress-port': 'an application of the repository, with figures of its load',

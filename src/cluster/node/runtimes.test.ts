@@ -122,6 +122,13 @@ const notInContainerd = [
   // `container-rights.test.ts` and `engine-log-file.test.ts` hold what is special about these.
   'has all rights where the pod says so',
   'keeps a long log in several files, and reads it as one',
+  // Docker does these, through the same node.
+  'answers at its ports, from the server and from other pods',
+  'runs the command of the image, with its variables, folder and files',
+  // `container-rights.test.ts` again.
+  'limits rights: capabilities, a read-only root, no new privileges, users of the image',
+  // As an ephemeral container that sees the processes of another.
+  'sees only its own processes, or those of the pod',
 ];
 const someOf = (isIn: (name: string) => boolean): typeof podBehaviours =>
   isRelease ? ofContainers : Object.fromEntries(Object.entries(ofContainers).filter(([name]) => isIn(name)));

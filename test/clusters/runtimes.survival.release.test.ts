@@ -15,12 +15,9 @@ import { TestDocker } from '../../src/node/runtime/docker/docker.fixture.ts';
 import { type TestEngine, testImage, tryEngine } from '../../src/node/runtime/engine/engine.fixture.ts';
 import { Child, useChildren } from '../support/child.ts';
 import { Client } from '../support/http.ts';
-import { isRelease } from '../support/tier.ts';
 
 const children = useChildren();
-const [podCount = 4, rounds = 2] = (process.env.WHERRY_SURVIVAL ?? (isRelease ? '4,2' : '2,1'))
-  .split(',')
-  .map(Number);
+const [podCount = 4, rounds = 2] = (process.env.WHERRY_SURVIVAL ?? '4,2').split(',').map(Number);
 const patienceMs = 120_000;
 
 interface PodList {
@@ -134,11 +131,9 @@ describe('a killed agent', () => {
   };
   const text = 'leaves its containers to the next one, and cleanup removes them';
 
-  it.skipIf(docker.problem || !isRelease)(`${text}, in Docker${docker.note}`, () =>
-    leaves('docker', docker.engine!),
-  );
+  it.skipIf(docker.problem)(`${text}, in Docker${docker.note}`, () => leaves('docker', docker.engine!));
 
-  it.skipIf(containerd.problem || !isRelease)(`${text}, in containerd${containerd.note}`, () =>
+  it.skipIf(containerd.problem)(`${text}, in containerd${containerd.note}`, () =>
     leaves('cri', containerd.engine!),
   );
 });
