@@ -158,8 +158,8 @@ export class Pages {
     if (path === '/version') return versionInfo(this.sources.version, discovery.kinds.minor);
     if (path === '/api') return discovery.apiVersions(context.request.headers.host ?? '');
     if (path === '/apis') return discovery.groupList();
-    const [, root, group, version, ...rest] = path.split('/');
-    if (rest.length) return undefined;
+    const [, root, group, version, more] = path.split('/', 5);
+    if (more !== undefined) return undefined;
     if (root === 'api' && version === undefined) return known(discovery.resourceList(group!));
     if (root !== 'apis') return undefined;
     const described = discovery.group(group!);

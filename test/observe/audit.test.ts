@@ -1,6 +1,7 @@
 /** Proves that every request is logged in the format of audit.k8s.io/v1, and that clients cannot inject lines. */
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -204,6 +205,22 @@ describe('hostile requests', () => {
     const [odd] = await eventsOf('"} evil');
     expect(odd).toMatchObject({ verb: 'list', responseStatus: { code: 200 } });
   });
+});
+
+it('the method of a request is cut, too: that of HTTP/2 may be as long as its head', async () => {
+  const own = path.join(folder, 'methods.log');
+  const cluster = await start({ store: 'memory', controllers: false, secure: {}, auditLog: own });
+  const session = connect(cluster.secureUrl!, { rejectUnauthorized: false });
+  const request = session.request({ ':method': 'M'.repeat(50_000), ':path': '/long-method' });
+  const [answered] = await once(request.end(), 'response');
+  expect(answered[':status']).toBe(405);
+  session.close();
+  await cluster.close();
+  const lines = readFileSync(own, 'utf8').trimEnd().split('\n');
+  const [event] = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ requestURI }) => requestURI === '/long-method');
+  expect(event.verb).toBe(`${'m'.repeat(1024)}...TRUNCATED`);
 });
 
 describe('the log', () => {

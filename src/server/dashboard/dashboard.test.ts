@@ -90,6 +90,13 @@ it('the page names its files as seen from its own path, whatever prefix a proxy 
   }
 });
 
+it('a path with a million folders is no page, which would name them with each of its files', async () => {
+  for (const asked of [`/ui/${'/'.repeat(1_000_000)}`, `/ui${'/a'.repeat(100)}`]) {
+    const { code, body } = await ask(asked);
+    expect([code, String(body)]).toEqual([404, '404 page not found\n']);
+  }
+});
+
 describe('a file of the dashboard', () => {
   it('is sent compressed, or plain to those who do not take that', async () => {
     const packed = await ask('/ui/main-ABCDEFGH.js', { 'accept-encoding': 'gzip, br' });

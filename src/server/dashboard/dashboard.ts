@@ -24,6 +24,8 @@ const noncePlace = '{{nonce}}';
 const nonceBytes = 16;
 /** Placeholder for the relative path from the page to the dashboard's files. */
 const filesPlace = '{{ui}}';
+/** Folders in the path of a page. Views have fewer than ten. */
+const foldersMax = 64;
 
 /**
  * The folder into which the build puts the files, beside the bundle. It does not exist when the sources run unbuilt.
@@ -57,7 +59,9 @@ export class Dashboard {
     // Answer 404 for a file of a former build. A view may end in .js, too, but contains a slash:
     // object/configmaps/default/a.js.
     if (!page || /^[^/]+\.(?:js|svg)$/.test(name)) return answerText(context, 404, '404 page not found\n');
-    await sendPage(context, page.toString('utf8').replaceAll(filesPlace, wayToFiles(context.request.url!)));
+    const way = wayToFiles(context.request.url!);
+    if (way === undefined) return answerText(context, 404, '404 page not found\n');
+    await sendPage(context, page.toString('utf8').replaceAll(filesPlace, way));
   }
 
   /** Reads all files at the first request; they stay in memory, compressed. */
@@ -78,13 +82,15 @@ export class Dashboard {
 
 /**
  * The relative path from the page to the dashboard's files: `ui/` from `/`, and one folder up for each slash behind
- * `/ui/`. Encoded slashes do not count, because browsers do not treat them as folders.
+ * `/ui/`. Encoded slashes do not count, because browsers do not treat them as folders. Undefined for paths that are deeper
+ * than any view: the page repeats the way many times, and would grow to megabytes.
  */
-function wayToFiles(url: string): string {
+function wayToFiles(url: string): string | undefined {
   const folders = url
     .replace(/[?#].*$/s, '')
-    .split('/')
+    .split('/', foldersMax + 3)
     .slice(2);
+  if (folders.length > foldersMax) return undefined;
   return folders.length === 0 ? 'ui/' : '../'.repeat(folders.length - 1) || './';
 }
 

@@ -25,8 +25,8 @@ export async function answerForwards(
 ): Promise<boolean> {
   const { info, door } = context;
   if (!door.opensPorts) throw forbiddenRequest('ports of the machine are opened at its local address alone');
-  const [id, ...rest] = info.path.slice(forwardsPath.length).split('/').slice(1);
-  if (rest.length) return false;
+  const [, id, more] = info.path.slice(forwardsPath.length).split('/', 3);
+  if (more !== undefined) return false;
   const forwards = forwardsOf.get(connecting) ?? new PortForwards(connecting);
   forwardsOf.set(connecting, forwards);
   const answer = (code: number, value: object): Promise<void> =>

@@ -3,7 +3,7 @@
  * are long-running.
  */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rounds } from '../../../test/support/tier.ts';
 import { optimized } from '../../switches.ts';
 import { isBrief, parseRequest } from './request-info.ts';
@@ -228,6 +228,29 @@ describe('what lasts', () => {
 
   it('is not what cannot be read at all', () => {
     expect(isBrief('GET', '/api/v1/%zz?watch=true')).toBe(true);
+  });
+});
+
+describe('a URL of a mebibyte', () => {
+  it('is not taken apart further than the API looks', () => {
+    const slashes = '/'.repeat(1_000_000);
+    expect(parse(slashes)).toBeUndefined();
+    const info = parse(`/api/v1/nodes/n/proxy${slashes}`);
+    expect(info!.tail.length).toBeLessThan(64);
+    expect(info!.proxy!.tail).toBe(slashes.slice(1));
+  });
+
+  it('is refused before half a million parameters are read', () => {
+    const { prototype } = URLSearchParams;
+    onTestFinished(() => vi.unstubAllGlobals());
+    vi.stubGlobal('URLSearchParams', () => {
+      throw new Error('was read');
+    });
+    const info = parseRequest('GET', `/api/v1/pods?${'a&'.repeat(500_000)}`);
+    expect(() => info.query).toThrow('at most 1000 query parameters');
+    vi.stubGlobal('URLSearchParams', prototype.constructor);
+    // Empty ones do not count.
+    expect(parseRequest('GET', `/api/v1/pods?${'&'.repeat(5_000)}a=b`).query.get('a')).toBe('b');
   });
 });
 

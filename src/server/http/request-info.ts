@@ -106,7 +106,7 @@ export interface ResourceInfo {
   /** undefined: the collection. */
   readonly name: string | undefined;
   readonly subresource: string | undefined;
-  /** The path segments behind the subresource, for proxies. */
+  /** The first path segments behind the subresource. */
   readonly tail: readonly string[];
   /** Whether the path began with `watch/`. */
   readonly watchPrefix: boolean;
@@ -125,6 +125,9 @@ export interface ProxyInfo {
 }
 
 const noTail: readonly string[] = Object.freeze([]);
+
+/** Segments that are looked at. No path of the API has as many, and a path of a mebibyte can have a million. */
+const segmentsMax = 64;
 
 /** Subresources of pods, services and nodes that are connections. */
 const connections = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
@@ -259,7 +262,8 @@ function decodePath(path: string): { path: string; exact: boolean } {
 const malformed = () => badRequest('the path holds a malformed percent-encoding');
 
 function parseResource(path: string, sent: string): ResourceInfo | undefined {
-  const segments = path.split('/');
+  if (!path.startsWith('/api')) return undefined;
+  const segments = path.split('/', segmentsMax);
   if (segments[1] === 'api' && segments.length > 3)
     return parseSegments({ apiVersion: segments[2]!, group: '', version: segments[2]! }, segments, 3, sent);
   if (segments[1] !== 'apis' || segments.length <= 4) return undefined;

@@ -179,7 +179,7 @@ export class AuditLog {
     return (
       `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${record?.rule.level ?? 'Metadata'}","auditID":${text(context.auditId, wordCharsMax)}` +
       `,"stage":"${stage}","requestURI":${text(request.url ?? '', uriCharsMax)}` +
-      `,"verb":"${info.verb}","user":${this.#users.of(user)}${impersonator ? this.#impersonated(context) : ''},"sourceIPs":[${sources.join()}]` +
+      `,"verb":${text(info.verb, wordCharsMax)},"user":${this.#users.of(user)}${impersonator ? this.#impersonated(context) : ''},"sourceIPs":[${sources.join()}]` +
       `${userAgent}${objectReference(context)}${statusOf(context, stage, code)}${objects}` +
       `,"requestReceivedTimestamp":"${this.#received.of(receivedMs)}"` +
       `,"stageTimestamp":"${this.#now.of(nowMs)}"${stage === 'RequestReceived' ? '' : annotationsOf(context)}}\n`

@@ -21,14 +21,13 @@ const ping: HealthCheck = { name: 'ping', failure: () => undefined };
 
 /** Answers health paths; returns false for other paths. */
 export async function answerHealth(context: RequestContext, known: readonly HealthCheck[]): Promise<boolean> {
-  const [, endpoint, ...rest] = context.info.path.split('/');
-  if (!endpoint || !healthEndpoints.has(endpoint)) return false;
+  const [, endpoint = '', name] = /^\/([^/]+)(?:\/(.*))?$/s.exec(context.info.path) ?? [];
+  if (!healthEndpoints.has(endpoint)) return false;
   const checks = [ping, ...known].filter(({ readyOnly }) => endpoint === 'readyz' || !readyOnly);
-  if (rest.length === 0) {
+  if (name === undefined) {
     await answerAll(context, endpoint, checks);
     return true;
   }
-  const name = rest.join('/');
   const one = checks.find((check) => check.name === name);
   if (one) await answerOne(context, one);
   return one !== undefined;
