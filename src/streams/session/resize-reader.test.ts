@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ResizeReader } from './resize-reader.ts';
 
 const sizes = (...pieces: string[]) => {
@@ -39,6 +39,17 @@ describe('ResizeReader', () => {
     const reader = new ResizeReader();
     for (let i = 0; i < 100; i++) expect(reader.read(Buffer.alloc(1_000_000, '{'))).toEqual([]);
     expect(reader.read(Buffer.from('{"Width":7,"Height":8}'))).toEqual([{ width: 7, height: 8 }]);
+  });
+
+  it('tries no object for each brace', () => {
+    // Proves that garbage takes the time of reading it: an error for each brace took seconds for a megabyte.
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const reader = new ResizeReader();
+    for (const text of ['}', '{}', '{"Width":1,"Height":x}', '{"Width":1,"Width":2}'])
+      expect(reader.read(Buffer.alloc(4096, text))).toEqual([]);
+    expect(parse).not.toHaveBeenCalled();
+    expect(reader.read(Buffer.from('} {"Width":7,"Height":8}'))).toEqual([{ width: 7, height: 8 }]);
   });
 
   it('survives any bytes', () => {

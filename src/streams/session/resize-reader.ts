@@ -1,39 +1,36 @@
 /** Parses terminal sizes: consecutive JSON objects, split at any byte. */
 import type { TerminalSize } from './session.ts';
 
-/** Bytes examined per piece, and kept of an incomplete object; of longer pieces only the end counts. */
-const textBytesMax = 4096;
+/** Bytes examined per piece; of longer ones only the end counts. */
+const pieceBytesMax = 4096;
+/** Characters kept of an incomplete object. */
+const restCharsMax = 256;
 const sizeMax = 65_535;
+
+/**
+ * A size as all clients write it, with or without a newline behind it. Without JSON.parse, whose errors take so long that
+ * 64 KB of closing braces held the event loop for most of a second.
+ */
+const written = /\{\s*"(width|height)"\s*:\s*(\d{1,5})\s*,\s*"(width|height)"\s*:\s*(\d{1,5})\s*\}/gi;
 
 export class ResizeReader {
   #rest = '';
 
   /** The sizes completed by this piece. Anything else is skipped. */
   read(piece: Buffer): TerminalSize[] {
+    const text = this.#rest + piece.subarray(-pieceBytesMax).toString('latin1');
     const sizes: TerminalSize[] = [];
-    // client-node writes no newline between objects, so the closing brace ends one.
-    let text = this.#rest + piece.subarray(-textBytesMax).toString('latin1');
-    for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
-      const size = parseSize(text.slice(text.lastIndexOf('{', end), end + 1));
-      if (size !== undefined) sizes.push(size);
-      text = text.slice(end + 1);
+    for (const [, name = '', value, other = '', otherValue] of text.matchAll(written)) {
+      const [first, second] = [Number(value), Number(otherValue)];
+      if (name.toLowerCase() === other.toLowerCase() || !isLength(first) || !isLength(second)) continue;
+      sizes.push(
+        name.toLowerCase() === 'width' ? { width: first, height: second } : { width: second, height: first },
+      );
     }
-    this.#rest = text.length > textBytesMax ? '' : text;
+    const rest = text.slice(text.lastIndexOf('{'));
+    this.#rest = rest.includes('}') || rest.length > restCharsMax ? '' : rest;
     return sizes;
   }
 }
 
-function parseSize(text: string): TerminalSize | undefined {
-  try {
-    const fields = new Map(
-      Object.entries(JSON.parse(text)).map(([name, value]) => [name.toLowerCase(), value]),
-    );
-    const [width, height] = [fields.get('width'), fields.get('height')];
-    return isLength(width) && isLength(height) ? { width, height } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isLength = (value: unknown): value is number =>
-  Number.isInteger(value) && (value as number) > 0 && (value as number) <= sizeMax;
+const isLength = (value: number): boolean => value > 0 && value <= sizeMax;
