@@ -6,6 +6,9 @@
 /** Kubernetes allows 16 MiB; actual frames have a few hundred bytes. */
 export const controlFrameBytesMax = 64 * 1024;
 
+/** A frame with headers takes as long as so many others: they are inflated to 64 KB, or begin a connection. */
+const blockFrames = 10;
+
 const headBytes = 8;
 const version = 3;
 const finFlag = 1;
@@ -132,7 +135,7 @@ export class FrameParser {
   #dataLeft = 0;
   #dataFin = false;
   #stopped = false;
-  /** Frames that may begin before the call returns. */
+  /** Frames that may begin before the call returns; one with headers counts as several. */
   #framesLeft = 0;
 
   constructor(handler: FrameHandler) {
@@ -225,7 +228,9 @@ export class FrameParser {
   }
 
   #control(head: Buffer, headAt: number, body: Buffer): void {
-    this.#handler.onControl(decodeControl(head.readUInt16BE(headAt + 2), head[headAt + 4]!, body));
+    const frame = decodeControl(head.readUInt16BE(headAt + 2), head[headAt + 4]!, body);
+    if ('block' in frame) this.#framesLeft -= blockFrames - 1;
+    this.#handler.onControl(frame);
   }
 }
 
