@@ -1,5 +1,7 @@
 /** Watches over WebSockets. Wire contract, section 8.8. */
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Json, useCluster } from '../support/http.ts';
@@ -132,4 +134,33 @@ describe('a watch over a WebSocket', () => {
     const version = await refusal(`${configMaps}?watch=true&resourceVersion=abc`);
     expect(version).toMatchObject({ code: 422, body: { kind: 'Status', reason: 'Invalid' } });
   });
+});
+
+it('pings of a client that does not read are not answered beyond a bound', async () => {
+  // Proves that such a client cannot fill the memory: all answers were kept.
+  const pings = 200_000;
+  const { hostname, port } = new URL(client.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `GET ${configMaps}?watch=true HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  );
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  expect(head.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
+  socket.pause();
+  const ping = Buffer.concat([Buffer.from('89fd00000000', 'hex'), Buffer.alloc(125)]);
+  const some = Buffer.concat(Array.from({ length: 1_000 }, () => ping));
+  for (let sent = 0; sent < pings; sent += 1_000) await new Promise((resolve) => socket.write(some, resolve));
+  let bytes = 0;
+  let lastMs = Date.now();
+  socket.on('data', (chunk) => {
+    bytes += chunk.length;
+    lastMs = Date.now();
+  });
+  socket.resume();
+  while (Date.now() - lastMs < 1_000) await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.destroy();
+  // What the system keeps for a connection is some megabytes.
+  expect(bytes).toBeLessThan((pings * 127) / 2);
+  expect(bytes).toBeGreaterThan(0);
 });

@@ -40,7 +40,7 @@ export async function serveWatches(watching: Watching, context: RequestContext):
   if (invalid) throw badRequest(invalid.text);
   const negotiated = negotiateWebSocket(request, [watchesProtocol, '']);
   if (negotiated.refusal) throw badRequest(`the subprotocol of this path is ${watchesProtocol}`);
-  const bounds = { messageBytesMax, oneByOne: true };
+  const bounds = { messageBytesMax };
   const webSocket = acceptWebSocket(request, socket, head, negotiated.protocol, bounds);
   if (!webSocket) throw new ClientGone();
   const connection = new WatchConnection(watching, context, webSocket);

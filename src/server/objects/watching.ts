@@ -191,7 +191,10 @@ async function watchOverWebSocket(
   info: ResourceInfo,
   { socket, head }: Upgrade,
 ): Promise<void> {
-  const { WebSocketServer } = await import('ws');
+  const [{ WebSocketServer }, { answerPings }] = await Promise.all([
+    import('ws'),
+    import('../../streams/websocket/websocket-upgrade.ts'),
+  ]);
   let send: Pick<Outlet, 'write' | 'end'> = { write: () => true, end: () => undefined };
   const outlet: Outlet = {
     write: (lines) => send.write(lines),
@@ -207,6 +210,8 @@ async function watchOverWebSocket(
     noServer: true,
     clientTracking: false,
     maxPayload: 64 * 1024,
+    allowSynchronousEvents: false,
+    autoPong: false,
     handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith(bearerProtocol)) ?? false,
   });
   server.on('wsClientError', (error) => {
@@ -231,7 +236,8 @@ async function watchOverWebSocket(
       },
       end: () => webSocket.close(1000),
     };
-    // Messages of the client are ignored; only its close matters.
+    answerPings(webSocket);
+    // Messages of the client are ignored; only its pings and its close matter.
     webSocket.on('error', () => stream.end());
     webSocket.on('close', () => stream.end());
     run();
