@@ -18,6 +18,7 @@ import {
 import { type ClusterState, runningProcess, stateOf } from '../cluster/named/cluster-state.ts';
 import { removeOwnFiles } from '../cluster/named/data-removal.ts';
 import { cleanUp } from '../cluster/node/cleanup.ts';
+import { escapedLines, terminalJson } from '../cluster/shared/terminal-text.ts';
 import { cacheFolder } from '../program/code-cache.ts';
 import { backgroundLine, startInBackground } from './background.ts';
 import { coloured, table } from './terminal.ts';
@@ -41,7 +42,7 @@ export interface LifecycleLine {
 }
 
 const print = (text: string): void => void process.stdout.write(text);
-const printJson = (value: unknown): void => print(`${JSON.stringify(value, null, 2)}\n`);
+const printJson = (value: unknown): void => print(terminalJson(value, 2));
 
 /** @param version of this command */
 export async function runLifecycle(line: LifecycleLine, version: string): Promise<void> {
@@ -244,6 +245,9 @@ async function removeContainers(dataDir: string): Promise<void> {
   }
 }
 
+/** The log as JSON has parts of what users wrote as they are. */
+const printLog = (text: string): void => print(escapedLines(text));
+
 async function logs({ name, log }: ClusterRecord, { follows, json }: LifecycleLine): Promise<void> {
   if (log === undefined || !existsSync(log))
     throw new StartError(`${name} has no log: it was not started in the background (wherry up -d)`);
@@ -251,7 +255,7 @@ async function logs({ name, log }: ClusterRecord, { follows, json }: LifecycleLi
     const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1);
     return printJson({ name, file: log, lines });
   }
-  const show = json ? lineByLine((text) => print(`${JSON.stringify({ line: text })}\n`)) : print;
+  const show = json ? lineByLine((text) => print(terminalJson({ line: text }))) : printLog;
   await shown(log, follows, show);
 }
 

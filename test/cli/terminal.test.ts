@@ -82,3 +82,16 @@ it.each<[string, () => Promise<string> | string]>([
   expect(text).toContain(shown);
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
 });
+
+it.each<[string, () => Promise<string>]>([
+  ['history', () => askHistory({ server: url, resource: 'pods', object: 'x', format: 'json' })],
+  ['timeline', () => askTimeline({ server: url, format: 'json' })],
+  ['at -o json', () => askAt({ ...at, server: url, shape: 'json' })],
+  ['at -o yaml', () => askAt({ ...at, server: url, shape: 'yaml' })],
+  ['problems', async () => (await askProblems({ server: url, namespace: undefined, format: 'json' })).text],
+])('%s for programs escapes what a terminal obeys, and has the text as it is', async (_, run) => {
+  const text = await run();
+  expect(text).toContain('2J');
+  expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
+  if (text.startsWith('{')) expect(JSON.stringify(JSON.parse(text))).toContain(JSON.stringify(bad));
+});

@@ -89,8 +89,9 @@ function writeText(text: string, depth: number): string {
 
 /** Text that needs no quotes: begins with a letter, so it is neither number nor time, and has no YAML syntax. */
 const PLAIN = /^[A-Za-z_/](?:[\w./@+=~-]|[: ](?=[\w/]))*$/;
-/** Text that a block scalar would change: blanks at line ends, and all but common characters. */
-const NOT_LITERAL = /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u2027\u2030-\ud7ff]/;
+/** Text that a block scalar would change: blanks at line ends, and all but common characters. Nor marks of direction. */
+const NOT_LITERAL =
+  /^[ \t\n]|[ \t](?:\n|$)|[^\t\n\x20-\x7e\u00a0-\u061b\u061d-\u200d\u2010-\u2027\u2030-\u2065\u206a-\ud7ff]/;
 
 /** Whether a text with several lines can be written as a block, without escapes. */
 const isLiteral = (text: string): boolean => text.includes('\n') && !NOT_LITERAL.test(text);
@@ -101,10 +102,10 @@ const EXPONENT = /^[eE][-+\d_.]*$/;
 const isPlain = (text: string): boolean =>
   text.length <= keyCharsMax && PLAIN.test(text) && !EXPONENT.test(text) && !WORDS.has(text);
 
-/** JSON is YAML, but for some characters that YAML wants escaped. */
+/** JSON is YAML, but for some characters that YAML wants escaped; marks of direction would show a text as another one. */
 function quote(value: unknown): string {
   return (jsonText(value) ?? 'null').replace(
-    /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

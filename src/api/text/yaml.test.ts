@@ -243,6 +243,13 @@ describe('bounds', () => {
 });
 
 describe('writeYaml', () => {
+  it('escapes what a terminal obeys, marks of direction included', () => {
+    const value = { a: 'gnp\u202e.exe', b: 'x\n\u2066y\n', c: 'z\n\u200f\n', d: '\u061c', e: 'a\u009b2J' };
+    const written = writeYaml(value);
+    expect(written).toMatch(/^[\n\x20-\x7e]*$/);
+    expect(read(written)).toEqual(value);
+  });
+
   test('reads well', () => {
     const value = {
       kind: 'ConfigMap',

@@ -1,5 +1,6 @@
 /** Changes of the past, asked of a running server: `wherry history` and `wherry timeline`. */
 import { StartError } from '../shared/start-error.ts';
+import { terminalJson } from '../shared/terminal-text.ts';
 import { AskedServer, type ServerChoice } from './asked-server.ts';
 import { historyText, timelineText } from './change-text.ts';
 import { momentText } from './moment.ts';
@@ -86,7 +87,7 @@ export async function askTimeline(question: TimelineQuestion): Promise<string> {
     : timelineText({ ...list, items }, momentText(since, '--since'));
 }
 
-const json = (list: ToldList): string => `${JSON.stringify(list, null, 2)}\n`;
+const json = (list: ToldList): string => terminalJson(list, 2);
 
 /** All pages as one list. */
 async function asked(

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from '../../api/text/object.ts';
 import { writeYaml } from '../../api/text/yaml-writing.ts';
 import { StartError } from '../shared/start-error.ts';
-import { terminalText } from '../shared/terminal-text.ts';
+import { terminalJson, terminalText } from '../shared/terminal-text.ts';
 import { AskedServer, type ServerChoice } from './asked-server.ts';
 import { momentText } from './moment.ts';
 
@@ -55,7 +55,7 @@ export async function askAt(question: AtQuestion): Promise<string> {
   if (shape === 'name') return objects.map((object) => `${terminalText(nameOf(object))}\n`).join('');
   const isOne = asked.length === 1 && asked[0]!.name !== undefined;
   const value = isOne ? objects[0] : { kind: 'List', apiVersion: 'v1', metadata: {}, items: objects };
-  return shape === 'json' ? `${JSON.stringify(value, null, 2)}\n` : writeYaml(value);
+  return shape === 'json' ? terminalJson(value, 2) : writeYaml(value);
 }
 
 async function versionOf(server: AskedServer, moment: string): Promise<string> {

@@ -1,6 +1,6 @@
 /** Asks a running server what is not well, for people and scripts. */
 import { StartError } from '../shared/start-error.ts';
-import { terminalText } from '../shared/terminal-text.ts';
+import { terminalJson, terminalText } from '../shared/terminal-text.ts';
 import { AskedServer, type ServerChoice } from './asked-server.ts';
 
 export interface ProblemsQuestion extends ServerChoice {
@@ -34,7 +34,7 @@ export async function askProblems({
   const { items, message } = answer;
   if (!items) throw new StartError(`${server.url} tells no problems${message ? `: ${message}` : ''}`);
   const hasErrors = items.some(({ severity }) => severity === 'error');
-  return { text: format === 'json' ? `${JSON.stringify(answer)}\n` : textOf(items), hasErrors };
+  return { text: format === 'json' ? terminalJson(answer) : textOf(items), hasErrors };
 }
 
 /** Messages hold what programs wrote. */

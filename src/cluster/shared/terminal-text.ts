@@ -17,3 +17,10 @@ export const escapedText = (text: string): string =>
       )
       .join(''),
   );
+
+/** Several lines in which such characters can be read; their ends stay. */
+export const escapedLines = (text: string): string => text.split('\n').map(escapedText).join('\n');
+
+/** JSON for a terminal or a program: JSON.stringify itself leaves some of these characters as they are. */
+export const terminalJson = (value: unknown, indent?: number): string =>
+  `${escapedLines(JSON.stringify(value, null, indent))}\n`;

@@ -242,7 +242,7 @@ describe('a URL of a mebibyte', () => {
 
   it('is refused before half a million parameters are read', () => {
     const { prototype } = URLSearchParams;
-    onTestFinished(() => vi.unstubAllGlobals());
+    onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubGlobal('URLSearchParams', () => {
       throw new Error('was read');
     });
