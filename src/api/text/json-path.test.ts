@@ -23,11 +23,20 @@ test.each([
   ['.spec.names[-1]', ['c']],
   ['.spec.names[9]', []],
   ['.spec.names[*]', ['a', 'b', 'c']],
+  ['.spec.names[]', ['a']],
+  ['.status.conditions[].type', ['Ready']],
+  ['.status.conditions[].nested[].n', []],
+  // One condition lacks a list, another the position: the path has no value at all.
+  ['.status.conditions[*].nested[0].n', [1]],
+  ['.status.conditions[*].nested[1].n', []],
+  ['.status.conditions[*].type[0]', []],
   ['.spec.names[1:]', ['b', 'c']],
   ['.spec.names[0:2]', ['a', 'b']],
   ['.spec.names[0,2]', ['a', 'c']],
-  [".spec['dotted.name']", [1]],
-  ['.spec["size","dotted.name"]', [3, 1]],
+  [".spec['dotted\\.name']", [1]],
+  [".spec['dotted.name']", []],
+  [".spec['size','names']", [3, ['a', 'b', 'c']]],
+  [".status['conditions'][1].type", ['Stale']],
   ['.metadata.annotations.example\\.com/a', ['x']],
   [".metadata.annotations['example\\.com/a']", ['x']],
   ['.status.conditions[?(@.type=="Ready")].status', ['True']],
@@ -36,13 +45,15 @@ test.each([
   ['.status.conditions[?(@.count > 2)].type', ['Stale']],
   ['.status.conditions[?(@.nested)].type', ['Stale']],
   ['.status.conditions[?(@.nested[0].n == 1)].type', ['Stale']],
+  ['.status.conditions[?(@.type==Ready)].status', []],
+  ['.spec.call()', []],
   ['..n', [1]],
   ['.status.conditions[*].type', ['Ready', 'Stale']],
 ])('%s', (path, values) => {
   expect(find(path)).toEqual(values);
 });
 
-test.each(['.spec[', '.spec.', 'spec', '.a[?(x)]', '.a[b]', '.a b', `.${'a'.repeat(5000)}`])(
+test.each(['.spec[', '.spec.', 'spec', '.a[?()]', '.a[b]', '.a["b"]', '.a b', `.${'a'.repeat(5000)}`])(
   '%s is no path',
   (path) => {
     if (path === '.spec.') expect(find(path)).toEqual([object.spec]);

@@ -1,6 +1,7 @@
 /**
- * JSONPath as kubectl and printer columns write it: `.spec.list[0].name`, `.a['b.c']`, `[*]`, `[1:3]`, `[-1]`, `[0,2]`,
- * `..name` and filters such as `[?(@.type=="Ready")]`. A key that is missing gives no value and no error.
+ * JSONPath as kubectl and printer columns write it: `.spec.list[0].name`, `.a['b\.c']`, `[*]`, `[]` for the first, `[1:3]`,
+ * `[-1]`, `[0,2]`, `..name` and filters such as `[?(@.type=="Ready")]`. A key that is missing gives no value and no error;
+ * a position that is missing, or one of a value that is no list, leaves the whole path without a value.
  */
 import { isJsonObject, type JsonObject } from './object.ts';
 
@@ -13,7 +14,7 @@ type Step = (values: readonly unknown[]) => unknown[];
 
 /** A parsed path. */
 export interface JsonPath {
-  /** All values that the path leads to. */
+  /** All values that the path leads to; none if it cannot be followed. */
   find(value: unknown): unknown[];
 }
 
@@ -29,7 +30,19 @@ export function parseJsonPath(source: string): JsonPath {
   const text = source.startsWith('{') && source.endsWith('}') ? source.slice(1, -1) : source;
   if (text.length > pathCharsMax) throw new JsonPathError('the path is too long');
   const steps = new Parser(text).steps();
-  return { find: (value) => steps.reduce<unknown[]>((values, step) => step(values), [value]) };
+  return { find: (value) => follow(steps, [value]) ?? [] };
+}
+
+/** What a step throws when the path cannot be followed in this object. */
+class DeadEnd extends Error {}
+
+function follow(steps: readonly Step[], from: readonly unknown[]): unknown[] | undefined {
+  try {
+    return steps.reduce<unknown[]>((values, step) => step(values), [...from]);
+  } catch (error) {
+    if (error instanceof DeadEnd) return undefined;
+    throw error;
+  }
 }
 
 class Parser {
@@ -72,11 +85,11 @@ class Parser {
       if (char === '.' || char === '[') break;
       // A backslash takes the next character as it is: `.metadata.annotations.example\.com/a`.
       if (char === '\\' && this.#at + 1 < this.text.length) this.#at++;
-      else if (/[\s{}()\]]/.test(char)) throw new JsonPathError(`unexpected ${JSON.stringify(char)}`);
+      else if (/[\s{}\]]/.test(char)) throw new JsonPathError(`unexpected ${JSON.stringify(char)}`);
       name += this.text[this.#at];
     }
     if (name === '') throw new JsonPathError('a name is missing');
-    return name === '*' ? members : named([name]);
+    return name === '*' ? members : named(name);
   }
 
   #bracket(): Step {
@@ -103,17 +116,27 @@ function bracketStep(inner: string): Step {
   if (inner === '*') return members;
   const filter = /^\?\((.*)\)$/s.exec(inner);
   if (filter) return filterStep(filter[1]!.trim());
-  const slice = /^(-?\d+)?:(-?\d+)?(?::(\d+))?$/.exec(inner);
-  if (slice) return sliceStep(slice[1], slice[2], slice[3]);
-  const parts = splitUnion(inner);
-  if (parts.every((part) => /^-?\d+$/.test(part))) return indexed(parts.map(Number));
-  const names = parts.map(unquoted);
-  if (names.every((name) => name !== undefined)) return named(names as string[]);
-  throw new JsonPathError(`invalid array index ${inner}`);
+  const parts = inner.split(',').map((part) => elementStep(part.trim()));
+  return parts.length === 1 ? parts[0]! : (values) => union(parts, values);
 }
 
-const splitUnion = (inner: string): string[] =>
-  (inner.match(/\s*(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]+)\s*/g) ?? [inner]).map((part) => part.trim());
+function union(parts: readonly Step[], values: readonly unknown[]): unknown[] {
+  const found: unknown[] = [];
+  for (const part of parts) if (found.length < valuesMax) found.push(...part(values));
+  return bounded(found);
+}
+
+/** A position, a range or a key in single quotes. */
+function elementStep(text: string): Step {
+  const slice = /^(-?\d+)?:(-?\d+)?(?::(\d+))?$/.exec(text);
+  if (slice) return sliceStep(slice[1], slice[2], slice[3]);
+  if (/^(-?\d+)?$/.test(text)) return positionStep(Number(text));
+  const key = /^'([^']*)'$/.exec(text)?.[1];
+  if (key === undefined) throw new JsonPathError(`invalid array index ${text}`);
+  // A key is read as a path: a dot in it needs a backslash, as outside of quotes.
+  const steps = new Parser(`.${key}`).steps();
+  return (values) => steps.reduce<unknown[]>((found, step) => step(found), [...values]);
+}
 
 function unquoted(text: string): string | undefined {
   const quote = text[0];
@@ -139,41 +162,37 @@ const members: Step = (values) =>
   );
 
 const named =
-  (names: readonly string[]): Step =>
+  (name: string): Step =>
   (values) =>
-    bounded(
-      values.flatMap((value) =>
-        isJsonObject(value) ? names.flatMap((name) => (Object.hasOwn(value, name) ? [value[name]] : [])) : [],
-      ),
-    );
+    values.flatMap((value) => (isJsonObject(value) && Object.hasOwn(value, name) ? [value[name]] : []));
 
-const indexed =
-  (positions: readonly number[]): Step =>
-  (values) =>
-    bounded(
-      values.flatMap((value) =>
-        Array.isArray(value)
-          ? positions.flatMap((position) => {
-              const at = position < 0 ? value.length + position : position;
-              return at >= 0 && at < value.length ? [value[at]] : [];
-            })
-          : [],
-      ),
-    );
+function positionStep(position: number): Step {
+  return (values) =>
+    lists(values).map((list) => {
+      const at = position < 0 ? list.length + position : position;
+      if (at < 0 || at >= list.length) throw new DeadEnd();
+      return list[at];
+    });
+}
 
 function sliceStep(from: string | undefined, to: string | undefined, every: string | undefined): Step {
   const step = every === undefined ? 1 : Number(every);
   if (step < 1) throw new JsonPathError('the step must be positive');
   return (values) =>
     bounded(
-      values.flatMap((value) =>
-        Array.isArray(value)
-          ? value
-              .slice(from === undefined ? 0 : Number(from), to === undefined ? undefined : Number(to))
-              .filter((_, i) => i % step === 0)
-          : [],
+      lists(values).flatMap((list) =>
+        list
+          .slice(from === undefined ? 0 : Number(from), to === undefined ? undefined : Number(to))
+          .filter((_, i) => i % step === 0),
       ),
     );
+}
+
+/** The values as lists; nulls are passed over. */
+function lists(values: readonly unknown[]): unknown[][] {
+  const found = values.filter((value) => value !== null);
+  if (!found.every((value) => Array.isArray(value))) throw new DeadEnd();
+  return found as unknown[][];
 }
 
 /** The values, and everything in them. */
@@ -225,6 +244,11 @@ function operand(text: string): Operand {
   if (quoted !== undefined) return () => quoted;
   if (text === 'true' || text === 'false') return () => text === 'true';
   if (/^-?\d+(\.\d+)?$/.test(text)) return () => Number(text);
+  // A word without quotes can be read, and compared with nothing.
+  if (/^[\p{L}_]/u.test(text))
+    return () => {
+      throw new DeadEnd();
+    };
   if (!/^[@$.]/.test(text)) throw new JsonPathError(`unrecognized character in filter: ${text}`);
   const path = parseJsonPath(text.startsWith('.') ? `@${text}` : text);
   return (item) => path.find(item)[0];

@@ -43,6 +43,8 @@ test.each<[path: string, first: Cell]>([
   ['.spec.l[0]', 'a'],
   ['.spec.l[-1]', 'c'],
   ['.spec.l[9]', null],
+  ['.spec.l[]', 'a'],
+  ['.spec.c[].status', 'False'],
   ['.spec.l[1:]', 'b'],
   ['.spec.l[*]', 'a'],
   ['.spec.c[?(@.type=="Ready")].status', 'True'],
@@ -60,4 +62,17 @@ test.each<[path: string, first: Cell]>([
     m: { 'a.b': 'dotted' },
   };
   expect(cellsOf(path, spec)[0]).toBe(first);
+});
+
+test('columns end before one whose path cannot be read', () => {
+  const column = (name: string, jsonPath: string) => ({ name, type: 'string', jsonPath });
+  const { columns, cells } = printerColumns({
+    additionalPrinterColumns: [
+      column('First', '.spec.a'),
+      column('Bad', '.spec.b['),
+      column('Last', '.spec.a'),
+    ],
+  } as Parameters<typeof printerColumns>[0]);
+  expect(columns!.map(({ name }) => name)).toEqual(['Name', 'First']);
+  expect(cells!({ metadata: { name: 'x' }, spec: { a: 'y' } } as unknown as ApiObject)).toEqual(['x', 'y']);
 });

@@ -22,20 +22,19 @@ const ageDefinition: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
-/** The columns of a version; without any, the age. If one cannot be parsed, there is only the name. */
+/** The columns of a version; without any, the age. They end before one whose path cannot be read. */
 export function printerColumns({
   additionalPrinterColumns: defined = [],
 }: CustomResourceDefinitionVersion): Pick<KindForm<ApiObject>, 'columns' | 'cells'> {
   const definitions = defined.length ? defined : [ageDefinition];
-  let cells: CellReader[];
+  const cells: CellReader[] = [];
   try {
-    cells = definitions.map(cellOf);
+    for (const definition of definitions) cells.push(cellOf(definition));
   } catch (error) {
     if (!(error instanceof JsonPathError)) throw error;
-    return { columns: [nameColumn], cells: ({ metadata }) => [metadata.name] };
   }
   return {
-    columns: [nameColumn, ...definitions.map(columnOf)],
+    columns: [nameColumn, ...definitions.slice(0, cells.length).map(columnOf)],
     cells: (object) => [object.metadata.name, ...cells.map((cell) => cell(object))],
   };
 }
