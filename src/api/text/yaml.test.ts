@@ -6,7 +6,7 @@ import { describe, expect, it, test } from 'vitest';
 import * as yaml from 'yaml';
 import { anyText } from '../../../test/support/any-text.ts';
 import { rounds } from '../../../test/support/tier.ts';
-import { readYaml, YamlError } from './yaml.ts';
+import { readYaml, readYamlNoting, YamlError } from './yaml.ts';
 import { writeYaml, yamlParts } from './yaml-writing.ts';
 
 const read = (text: string) => readYaml(text).value;
@@ -384,4 +384,15 @@ describe('a large value', () => {
     const { lines: _lines, ...others } = texts;
     for (const part of yamlParts({ ...value, texts: others })) expect(part.length).toBeLessThan(64 * 1024);
   });
+});
+
+test("`\\'` in double quotes is a quote, as for Go, and moves no position", () => {
+  const value = (text: string) => readYaml(text).value;
+  expect(value(`a: "it\\'s"`)).toEqual({ a: "it's" });
+  expect(value(`a: "\\\\'\\'\\\\"`)).toEqual({ a: "\\''\\" });
+  expect(value(`["\\'", 'x\\']`)).toEqual(["'", 'x\\']);
+  expect(value(`--- |\n"it\\'s"\n`)).toBe(`"it\\'s"\n`);
+  const places: number[] = [];
+  readYamlNoting(`{"\\'": "\\'\\'", b: 1}`, (_, { offset }) => void places.push(offset));
+  expect(places).toEqual(expect.arrayContaining([1, 7, 15, 18]));
 });

@@ -142,6 +142,18 @@ function goLexer(): Yaml.Lexer {
   return lexer;
 }
 
+/** What the lexer yields before a plain or block scalar, which may begin with a quote, too. */
+const scalarMark = '\x1f';
+
+/** What the parser keeps to itself: how much of the text it has read. */
+interface ParserInside {
+  offset: number;
+}
+
+/** A text in double quotes whose `\'`, which Go's parser knows and YAML does not, is written as YAML writes it. */
+const withoutQuoteEscapes = (quoted: string): string =>
+  quoted.replace(/\\[\\']/g, (pair) => (pair === "\\'" ? '\\x27' : pair));
+
 /**
  * Runs the package's lexer, parser and composer incrementally, so that deep nesting is stopped early, before a tree
  * of millions of nodes exists. The package's own check for unique keys is off: it takes quadratic time.
@@ -151,8 +163,13 @@ function parse(text: string): Yaml.Document.Parsed {
   const parser = new Parser();
   let lexemes = 0;
   function* tokens() {
+    let before = '';
     for (const lexeme of goLexer().lex(text)) {
-      yield* parser.next(lexeme);
+      const readable = lexeme[0] === '"' && before !== scalarMark ? withoutQuoteEscapes(lexeme) : lexeme;
+      yield* parser.next(readable);
+      // Positions after it are those in the text.
+      if (readable !== lexeme) (parser as unknown as ParserInside).offset -= readable.length - lexeme.length;
+      before = lexeme;
       lexemes += 1;
       if (lexemes > lexemesMax) throw new YamlError('the YAML document has too many parts');
       // On the stack are the document, its open collections and the scalar at hand.
