@@ -12,29 +12,30 @@ import type {
 } from '../../api/generated/types.ts';
 import { parseIP } from '../../api/values/addresses.ts';
 import { type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
-import { podPort } from './pod-endpoints.ts';
+import { type PodPorts, TargetPorts } from './target-ports.ts';
 
 interface Member {
   readonly address: EndpointAddress;
   readonly ready: boolean;
 }
 
-/** The addresses of one port. */
+/** Pods that have the same ports. */
+interface Group {
+  readonly number: number;
+  readonly members: Member[];
+}
+
+/** One port, and all pods that have it. */
 interface Lane {
   readonly port: EndpointPort | undefined;
-  readonly members: Member[];
+  readonly groups: Group[];
 }
 
 export const isHeadless = ({ spec = {} }: Service): boolean => !spec.clusterIP || spec.clusterIP === 'None';
 
 export function subsetsOf(service: Service, pods: readonly IndexedPod[]): EndpointSubset[] {
-  const lanes = new Map<string, Lane>();
-  const enter = (port: EndpointPort | undefined, member: Member): void => {
-    const name = port ? [port.name, port.port, port.protocol, port.appProtocol].join('/') : '';
-    const lane = lanes.get(name);
-    if (lane) lane.members.push(member);
-    else lanes.set(name, { port, members: [member] });
-  };
+  const targets = new TargetPorts(service);
+  const groups = new Map<PodPorts, Group>();
   const { ports = [], publishNotReadyAddresses } = service.spec ?? {};
   for (const pod of pods) {
     const ip = isReachable(pod, publishNotReadyAddresses === true) && ipFor(service, pod);
@@ -43,13 +44,29 @@ export function subsetsOf(service: Service, pods: readonly IndexedPod[]): Endpoi
       address: addressOf(service, pod, ip),
       ready: pod.ready || publishNotReadyAddresses === true,
     };
-    if (ports.length === 0 && isHeadless(service)) enter(undefined, member);
-    for (const port of ports) {
-      const number = podPort(port, pod);
-      if (number !== undefined) enter(endpointPort(port, number), member);
-    }
+    const numbers = targets.of(pod);
+    const group = groups.get(numbers);
+    if (group) group.members.push(member);
+    else groups.set(numbers, { number: groups.size, members: [member] });
   }
-  return merged([...lanes.values()]);
+  if (ports.length === 0 && isHeadless(service))
+    return merged(groups.size ? [{ port: undefined, groups: [...groups.values()] }] : []);
+  return merged(lanesOf(ports, groups));
+}
+
+function lanesOf(ports: readonly ServicePort[], groups: ReadonlyMap<PodPorts, Group>): Lane[] {
+  const lanes = new Map<string, Lane>();
+  for (const [numbers, group] of groups)
+    for (const [i, one] of ports.entries()) {
+      const number = numbers[i];
+      if (number === undefined) continue;
+      const port = endpointPort(one, number);
+      const name = [port.name, port.port, port.protocol, port.appProtocol].join('/');
+      const lane = lanes.get(name);
+      if (lane) lane.groups.push(group);
+      else lanes.set(name, { port, groups: [group] });
+    }
+  return [...lanes.values()];
 }
 
 /** Services with publishNotReadyAddresses include pods until they are gone. */
@@ -81,15 +98,17 @@ const endpointPort = ({ name, protocol = 'TCP', appProtocol }: ServicePort, port
 
 function merged(lanes: readonly Lane[]): EndpointSubset[] {
   const subsets = new Map<string, { members: readonly Member[]; ports: EndpointPort[] }>();
-  for (const { port, members } of lanes) {
-    members.sort((a, b) => compare(a.address, b.address));
-    const who = members
-      .map(({ address, ready }) => `${address.ip} ${address.targetRef?.uid} ${ready}`)
-      .join();
+  for (const { port, groups } of lanes) {
+    // A pod is in one group: the same groups are the same pods.
+    const who = groups.map(({ number }) => number).join();
     const ports = port ? [port] : [];
     const subset = subsets.get(who);
     if (subset) subset.ports.push(...ports);
-    else subsets.set(who, { members, ports });
+    else {
+      const members = groups.flatMap((group) => group.members);
+      members.sort((a, b) => compare(a.address, b.address));
+      subsets.set(who, { members, ports });
+    }
   }
   return [...subsets.values()]
     .sort((a, b) => compare(a.members[0]!.address, b.members[0]!.address))

@@ -1,10 +1,11 @@
 /** The endpoints that a service's pods make, in groups with the same ports. Pure: from objects to contents of slices. */
 
-import type { Endpoint, EndpointPortV1, Service, ServicePort } from '../../api/generated/types.ts';
+import type { Endpoint, EndpointPortV1, Service } from '../../api/generated/types.ts';
 import { type AddressFamily, type EndpointGroup, portsKey } from '../../api/rules/service/slice-endpoints.ts';
 import { semanticEqual } from '../../api/text/object.ts';
 import { parseIP } from '../../api/values/addresses.ts';
 import { type IndexedPod, isFinished } from '../shared/indexed-pod.ts';
+import { type PodPorts, TargetPorts } from './target-ports.ts';
 
 /** A node that pods run on. */
 export interface KnownNode {
@@ -22,21 +23,33 @@ const zoneDistributions: readonly (string | undefined)[] = [
 /** Finds a pod's node; undefined for one that does not exist. */
 export type NodeLookup = (name: string) => KnownNode | undefined;
 
+interface Group {
+  readonly ports: EndpointPortV1[];
+  readonly endpoints: Endpoint[];
+}
+
 export function endpointGroups(
   service: Service,
   pods: readonly IndexedPod[],
   family: AddressFamily,
   nodeOf: NodeLookup,
 ): EndpointGroup[] {
-  const groups = new Map<string, { ports: EndpointPortV1[]; endpoints: Endpoint[] }>();
+  const targets = new TargetPorts(service);
+  const groups = new Map<string, Group>();
+  const groupOf = new Map<PodPorts, Group>();
   for (const pod of pods) {
     const endpoint = endpointOf(service, pod, family, nodeOf);
     if (!endpoint) continue;
-    const ports = portsOf(service, pod);
-    const key = portsKey(ports);
-    const group = groups.get(key);
-    if (group) group.endpoints.push(endpoint);
-    else groups.set(key, { ports, endpoints: [endpoint] });
+    const numbers = targets.of(pod);
+    let group = groupOf.get(numbers);
+    if (!group) {
+      const ports = portsOf(service, numbers);
+      const key = portsKey(ports);
+      group = groups.get(key) ?? { ports, endpoints: [] };
+      groups.set(key, group);
+      groupOf.set(numbers, group);
+    }
+    group.endpoints.push(endpoint);
   }
   return [...groups.values()];
 }
@@ -85,20 +98,13 @@ function hintsOf(
 }
 
 /** The ports of a pod for a service, without those that it does not declare. */
-const portsOf = ({ spec = {} }: Service, pod: IndexedPod): EndpointPortV1[] =>
-  (spec.ports ?? []).flatMap((port) => {
-    const number = podPort(port, pod);
+const portsOf = ({ spec = {} }: Service, numbers: PodPorts): EndpointPortV1[] =>
+  (spec.ports ?? []).flatMap((port, i) => {
+    const number = numbers[i];
     if (number === undefined) return [];
     const { name = '', protocol = 'TCP', appProtocol } = port;
     return [{ name, protocol, port: number, ...(appProtocol ? { appProtocol } : {}) }];
   });
-
-/** The pod's port behind a service port; undefined when the pod has none of that name. */
-export function podPort(service: ServicePort, { ports }: IndexedPod): number | undefined {
-  const { port, targetPort = port, protocol = 'TCP' } = service;
-  if (typeof targetPort === 'number') return targetPort || port;
-  return ports.find((one) => one.name === targetPort && one.protocol === protocol)?.port;
-}
 
 /** Whether a change of a pod does not matter to the services that select it. */
 export const sameEndpoint = (a: IndexedPod, b: IndexedPod): boolean =>

@@ -8,7 +8,7 @@ const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
 export const completionIndexKey = 'batch.kubernetes.io/job-completion-index';
 export const indexFailuresKey = 'batch.kubernetes.io/job-index-failure-count';
 
-interface NamedPort {
+export interface NamedPort {
   readonly name: string;
   readonly protocol: string;
   readonly port: number;
