@@ -96,6 +96,10 @@ export class PodContainer {
     return this.#status.state?.terminated ?? this.#status.lastState?.terminated;
   }
 
+  get stopping(): boolean {
+    return this.#stopping !== undefined;
+  }
+
   /** Whether it has ended and no restart is due. */
   get resting(): boolean {
     return !this.active && this.#status.state?.terminated !== undefined;

@@ -143,10 +143,11 @@ const lastPhase = ({ waiting, stopped, succeeded }: Count): Phase =>
 
 /** The phase when every container has stopped: running, if some will be restarted. */
 function restingPhase(spec: PodSpec, containers: readonly ContainerStatus[], count: Count): Phase {
-  const comesBack = containers.some(({ name, state }) => {
-    const container = spec.containers?.find((one) => one.name === name) ?? {};
-    return !state?.terminated || restartsAfter(spec, container, state.terminated.exitCode ?? 0);
-  });
+  const specs = new Map(spec.containers?.map((container) => [container.name, container]));
+  const comesBack = containers.some(
+    ({ name, state }) =>
+      !state?.terminated || restartsAfter(spec, specs.get(name) ?? {}, state.terminated.exitCode ?? 0),
+  );
   return comesBack ? 'Running' : lastPhase(count);
 }
 

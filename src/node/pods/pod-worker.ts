@@ -37,6 +37,11 @@ import { Wakeups } from './wakeups.ts';
 const goneGraceMs = 1_000;
 /** Minimum time for a sidecar to end, even when the containers have used up the grace period. */
 const sidecarWindowMs = 2_000;
+/** A worker rests after each look at a pod with this many containers: twice as many cost twice as much to show. */
+const manyContainers = 50;
+const manyRestMs = 5;
+/** Containers that are started, or stopped, in one look; the others wait for the next. */
+const startsMax = 1_000;
 /** Retry interval for a resize that was deferred because other pods hold the resources. */
 const deferredMs = 5_000;
 
@@ -91,6 +96,8 @@ export class PodWorker {
   readonly #init: readonly PodContainer[];
   readonly #main: readonly PodContainer[];
   readonly #ephemeral: PodContainer[] = [];
+  /** All of them, in this order. A pod may have thousands, and each look asks for each of them by its name. */
+  readonly #containers = new Map<string, PodContainer>();
   readonly #setup: PodSetup;
   readonly #allocation: PodAllocation;
   readonly #context: ContainerContext;
@@ -128,7 +135,9 @@ export class PodWorker {
     this.#awaitsAdoption = this.#is('unplaced') && options.runtime.adopt !== undefined;
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
-    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers);
+    const { initContainers = [], containers = [] } = pod.spec ?? {};
+    const restMs = Math.floor((initContainers.length + containers.length) / manyContainers) * manyRestMs;
+    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers, restMs);
     this.#departure = new PodDeparture({
       ...options,
       setup: this.#setup,
@@ -139,11 +148,10 @@ export class PodWorker {
     });
     this.#context = this.#containerContext();
     this.#allocation = new PodAllocation(options.resizable, (name) => this.containerOf(name));
-    const { initContainers = [], containers = [] } = pod.spec ?? {};
     const waiting = initContainers.length ? 'PodInitializing' : 'ContainerCreating';
     const { initContainerStatuses, containerStatuses } = pod.status ?? {};
-    this.#init = initContainers.map((one) => this.#container('init', one, waiting, initContainerStatuses));
-    this.#main = containers.map((one) => this.#container('main', one, waiting, containerStatuses));
+    this.#init = this.#take('init', initContainers, waiting, initContainerStatuses);
+    this.#main = this.#take('main', containers, waiting, containerStatuses);
     this.#takeEphemeral();
     this.changed();
   }
@@ -184,7 +192,7 @@ export class PodWorker {
   }
 
   containerOf(name: string): PodContainer | undefined {
-    return this.#all().find((container) => container.name === name);
+    return this.#containers.get(name);
   }
 
   statusOf(name: string): ContainerStatus | undefined {
@@ -253,20 +261,31 @@ export class PodWorker {
 
   #takeEphemeral(): void {
     const { spec, status } = this.#pod;
-    for (const container of spec?.ephemeralContainers ?? [])
-      if (!this.#ephemeral.some(({ name }) => name === container.name))
-        this.#ephemeral.push(
-          this.#container('ephemeral', container, 'ContainerCreating', status?.ephemeralContainerStatuses),
-        );
+    const added = spec?.ephemeralContainers?.filter(({ name }) => !this.#containers.has(name!)) ?? [];
+    if (added.length)
+      this.#ephemeral.push(
+        ...this.#take('ephemeral', added, 'ContainerCreating', status?.ephemeralContainerStatuses),
+      );
+  }
+
+  #take(
+    role: ContainerRole,
+    specs: readonly Container[],
+    waiting: string,
+    statuses: readonly ContainerStatus[] = [],
+  ): PodContainer[] {
+    const before = new Map(statuses.map((status) => [status.name, status]));
+    const taken = specs.map((spec) => this.#container(role, spec, waiting, before.get(spec.name)));
+    for (const container of taken) this.#containers.set(container.name, container);
+    return taken;
   }
 
   #container(
     role: ContainerRole,
     spec: Container,
     waiting: string,
-    statuses: readonly ContainerStatus[] | undefined,
+    before: ContainerStatus | undefined,
   ): PodContainer {
-    const before = statuses?.find(({ name }) => name === spec.name);
     // A pending resize may be possible now, under this agent.
     const pending = this.#pod.status?.conditions?.some(({ type }) => type === 'PodResizePending');
     const { resources } = (pending && before) || spec;
@@ -274,7 +293,7 @@ export class PodWorker {
   }
 
   #all(): PodContainer[] {
-    return [...this.#init, ...this.#main, ...this.#ephemeral];
+    return [...this.#containers.values()];
   }
 
   #look(): void {
@@ -372,7 +391,12 @@ export class PodWorker {
   }
 
   #keepContainers(): void {
-    for (const container of this.#main) if (!this.#isDone(container)) container.run();
+    let starts = 0;
+    for (const container of this.#main) {
+      if (container.active || this.#isDone(container)) continue;
+      container.run();
+      if (container.active && ++starts === startsMax) return this.#wakeups.in(1);
+    }
     if (this.#main.every((container) => this.#isDone(container))) this.#finish();
   }
 
@@ -409,8 +433,13 @@ export class PodWorker {
   #stopInOrder(ending: GracePeriod): void {
     const leftMs = Math.max(0, ending.sinceMs + ending.graceMs - this.options.now());
     const sidecars = this.#init.filter(({ spec }) => isSidecar(spec));
-    const first = this.#all().filter((container) => !sidecars.includes(container) && container.active);
-    for (const container of first) container.stop(leftMs);
+    const last = new Set(sidecars);
+    const first = this.#all().filter((container) => container.active && !last.has(container));
+    let stops = 0;
+    for (const container of first) {
+      if (!container.stopping && ++stops > startsMax) return this.#wakeups.in(1);
+      container.stop(leftMs);
+    }
     if (first.length) return;
     const next = sidecars.findLast(({ active }) => active);
     if (next) next.stop(Math.max(leftMs, Math.min(sidecarWindowMs, ending.graceMs)));

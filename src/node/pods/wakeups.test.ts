@@ -52,3 +52,20 @@ it('looks no more when it is closed', async () => {
   expect(looks).toBe(0);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+it('rests between looks at a pod that takes long', async () => {
+  wakeups = new Wakeups(() => looks++, Date.now, systemTimers, 100);
+  wakeups.soon();
+  await Promise.resolve();
+  expect(looks).toBe(1);
+  for (let i = 0; i < 3; i++) wakeups.soon();
+  await vi.advanceTimersByTimeAsync(99);
+  expect(looks).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(looks).toBe(2);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(looks).toBe(2);
+  wakeups.soon();
+  await Promise.resolve();
+  expect(looks).toBe(3);
+});

@@ -1,4 +1,7 @@
-/** Wakeups: when a worker looks at its pod again. All changes in one event loop tick cause one look. */
+/**
+ * Wakeups: when a worker looks at its pod again. All changes in one event loop tick cause one look. A look takes time for
+ * each container, and there may be thousands that start or end one after the other: then there is a rest between looks.
+ */
 import { type Timer, type Timers, timerMaxMs } from '../../timers.ts';
 
 export class Wakeups {
@@ -6,21 +9,28 @@ export class Wakeups {
   #state: 'idle' | 'soon' | 'closed' = 'idle';
   #timer: Timer | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
+  /** When the rest after the last look ends. */
+  #restedAtMs = 0;
 
   constructor(
     private readonly look: () => void,
     private readonly now: () => number,
     private readonly timers: Timers,
+    /** Between a look and the next; 0: none. */
+    private readonly restMs = 0,
   ) {}
 
   /** Looks in a microtask, after all changes that happen now. */
   soon(): void {
     if (this.#state !== 'idle') return;
+    const leftMs = this.restMs && this.#restedAtMs - this.now();
+    if (leftMs > 0) return this.in(leftMs);
     this.#state = 'soon';
     queueMicrotask(() => {
       if (this.#state === 'closed') return;
       this.#state = 'idle';
       this.look();
+      if (this.restMs) this.#restedAtMs = this.now() + this.restMs;
     });
   }
 
