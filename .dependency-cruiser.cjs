@@ -14,8 +14,8 @@ const { readdirSync } = require('node:fs');
  *
  *   core ← ui ← views ← shell
  */
-/** What every layer may import: the switches for debugging, what remembers values by object, keys of several texts, timers, the bound on interim answers, messages in pieces, and which system this is. */
-const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'interim-answers', 'pieces', 'turn-queue', 'pace', 'time-slices', 'request-trace', 'shared-bytes', 'platform'];
+/** What every layer may import: the switches for debugging, what remembers values by object, keys of several texts, timers, the bound on interim answers, messages and lines in pieces, and which system this is. */
+const everywhere = ['switches', 'memo', 'composed-key', 'timers', 'interim-answers', 'pieces', 'text-lines', 'turn-queue', 'pace', 'time-slices', 'request-trace', 'shared-bytes', 'platform'];
 
 const may = {
   api: ['api'],

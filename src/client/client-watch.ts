@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { type Status, StatusError } from '../api/errors/errors.ts';
+import { TextLines } from '../text-lines.ts';
 import { refusal } from './refusal.ts';
 
 /** Maximum length of an event. API servers bound their objects; this protects against other servers. */
@@ -21,7 +22,7 @@ interface Line<T> {
 }
 
 export class ClientWatch<T> {
-  #rest = '';
+  readonly #lines = new TextLines(lineCharactersMax);
   #over = false;
   #response: IncomingMessage | undefined;
 
@@ -59,10 +60,9 @@ export class ClientWatch<T> {
   }
 
   #take(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = lines.pop()!;
+    const lines = this.#lines.take(text);
     try {
-      if (this.#rest.length > lineCharactersMax) throw new Error('a watch event without an end');
+      if (this.#lines.rest.length > lineCharactersMax) throw new Error('a watch event without an end');
       for (const line of lines) if (!this.#over && line) this.#tell(JSON.parse(line) as Line<T>);
     } catch (error) {
       this.#end(error as Error);

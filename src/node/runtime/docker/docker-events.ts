@@ -3,6 +3,7 @@
  * containers that are waited for are checked once, because events may have been missed.
  */
 import type { IncomingMessage } from 'node:http';
+import { TextLines } from '../../../text-lines.ts';
 import { labels } from '../engine/pod-identity.ts';
 import type { DockerApi } from './docker-api.ts';
 import type { DockerEvent } from './docker-types.ts';
@@ -21,7 +22,7 @@ export class DockerEvents {
   #retryTimer: NodeJS.Timeout | undefined;
   #retryMs = retryFirstMs;
   #open = false;
-  #rest = '';
+  #lines = new TextLines(lineCharsMax);
 
   constructor(
     private readonly api: DockerApi,
@@ -50,7 +51,7 @@ export class DockerEvents {
     this.#follow()
       .catch(() => undefined)
       .finally(() => {
-        this.#rest = '';
+        this.#lines = new TextLines(lineCharsMax);
         if (this.#gone.signal.aborted) return;
         this.#retryTimer = setTimeout(() => this.#begin(), this.#retryMs);
         this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
@@ -71,9 +72,7 @@ export class DockerEvents {
   }
 
   #take(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = (lines.pop() ?? '').slice(0, lineCharsMax);
-    for (const line of lines) {
+    for (const line of this.#lines.take(text)) {
       if (!line.trim()) continue;
       const { Action: action, Actor: actor } = parsed(line);
       if (endings.has(action)) this.#waiting.get(actor?.ID ?? '')?.();

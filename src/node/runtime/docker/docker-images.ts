@@ -1,6 +1,7 @@
 /** The images of Docker and Podman: finding, pulling, and copying the files of one. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { TextLines } from '../../../text-lines.ts';
 import type { ImageStore, StoredImage } from '../engine/engine-images.ts';
 import { pauseArchive, pausePath } from '../engine/pause-program.ts';
 import { labels } from '../engine/pod-identity.ts';
@@ -11,6 +12,8 @@ import type { InspectedImage } from './docker-types.ts';
 
 /** A pull that makes no progress for this long is given up. */
 const pullIdleMs = 120_000;
+/** Maximum length of a line about a pull. */
+const lineCharsMax = 1024 * 1024;
 const pauseRepository = 'wherry/pause';
 const pauseTag = '1';
 
@@ -153,7 +156,7 @@ function progressText(layers: readonly { readonly current: number; readonly tota
 /** Parses an answer with one JSON object per line; other lines are skipped. */
 async function* jsonLines<T>(answer: IncomingMessage): AsyncGenerator<T> {
   answer.setEncoding('utf8');
-  let rest = '';
+  const lines = new TextLines(lineCharsMax);
   const parsed = (line: string): T[] => {
     try {
       return [JSON.parse(line) as T];
@@ -161,10 +164,7 @@ async function* jsonLines<T>(answer: IncomingMessage): AsyncGenerator<T> {
       return [];
     }
   };
-  for await (const text of answer as AsyncIterable<string>) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) yield* parsed(line);
-  }
-  yield* parsed(rest);
+  for await (const text of answer as AsyncIterable<string>)
+    for (const line of lines.take(text)) yield* parsed(line);
+  yield* parsed(lines.rest);
 }
