@@ -44,17 +44,52 @@ export interface Growth {
 
 export type Send = (request: Sent) => Promise<{ readonly status: number }>;
 
+/** How the work of controllers and nodes is waited for that follows an answer: until a thread has been idle this long. */
+const idleMs = 300;
+const lookMs = 50;
+/** Milliseconds on a processor between two looks: heartbeats of nodes and the like are no work. */
+const idleUseMs = 8;
+const idleWaitMaxMs = 30_000;
+
+/** Resolves when a server has nothing to do any more. */
+export async function idle(pid: number): Promise<void> {
+  const endsMs = performance.now() + idleWaitMaxMs;
+  for (let idleForMs = 0, before = cpuMs(pid); idleForMs < idleMs && performance.now() < endsMs; ) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    const now = cpuMs(pid);
+    idleForMs = now - before < idleUseMs ? idleForMs + lookMs : 0;
+    before = now;
+  }
+}
+
 /** Milliseconds that the main thread of a process has been on a processor. */
 const cpuMs = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
-/** Measures one input, and again before it is found too great. @param isLong measures at full length at once */
-export async function growthOf(input: ListInput, pid: number, send: Send, isLong: boolean): Promise<Growth> {
-  const first = isLong ? undefined : await growthAt(eighth, input, pid, send);
-  return first && !first.isTooGreat ? first : growthAt(full, input, pid, send);
+/**
+ * Measures one input, and again before it is found too great.
+ *
+ * @param isLong measures at full length at once
+ * @param settle waits for the work that follows an answer, which then counts, too
+ */
+export async function growthOf(
+  input: ListInput,
+  pid: number,
+  send: Send,
+  isLong: boolean,
+  settle: () => Promise<void> = async () => undefined,
+): Promise<Growth> {
+  const first = isLong ? undefined : await growthAt(eighth, input, pid, send, settle);
+  return first && !first.isTooGreat ? first : growthAt(full, input, pid, send, settle);
 }
 
-async function growthAt(scale: Scale, input: ListInput, pid: number, send: Send): Promise<Growth> {
+async function growthAt(
+  scale: Scale,
+  input: ListInput,
+  pid: number,
+  send: Send,
+  settle: () => Promise<void>,
+): Promise<Growth> {
   const { part, growthMax, costMinMs, rounds, roundsMax } = scale;
   const n = Math.ceil(input.n * part);
   const codes = new Set<number>();
@@ -62,8 +97,10 @@ async function growthAt(scale: Scale, input: ListInput, pid: number, send: Send)
   const measure = async (at: 0 | 1, round: number): Promise<void> => {
     const request = input.make(at === 0 ? n : n * 4, `${input.name}-${n}-${round}-${at}`);
     if (request.before) await send(request.before);
+    await settle();
     const before = cpuMs(pid);
     const { status } = await send(request);
+    await settle();
     const cost = cpuMs(pid) - before;
     least[at] = Math.min(least[at], cost);
     codes.add(status);

@@ -31,7 +31,7 @@ function workerOf(pod: Pod): Watched {
     writer: writer as unknown as StatusWriter,
     setup: () => emptySetup,
     hostIP: '192.0.2.1',
-    backOff: { firstMs: 10_000, maxMs: 300_000 },
+    backOff: { firstMs: 10_000, maxMs: 300_000, resetMs: 600_000 },
     secondMs: 1_000,
     now: Date.now,
     timers: systemTimers,

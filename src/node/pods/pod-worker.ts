@@ -31,15 +31,12 @@ import { PodDeparture } from './pod-departure.ts';
 import type { PodSetup } from './pod-setup.ts';
 import { hasBegun, isSidecar, podStatus, restartsAfter } from './pod-status.ts';
 import type { StatusWriter } from './status-writer.ts';
-import { Wakeups } from './wakeups.ts';
+import { restMsOf, Wakeups } from './wakeups.ts';
 
 /** Grace period of a pod that was removed from the API without waiting for its node. */
 const goneGraceMs = 1_000;
 /** Minimum time for a sidecar to end, even when the containers have used up the grace period. */
 const sidecarWindowMs = 2_000;
-/** A worker rests after each look at a pod with this many containers: twice as many cost twice as much to show. */
-const manyContainers = 50;
-const manyRestMs = 5;
 /** Containers that are started, or stopped, in one look; the others wait for the next. */
 const startsMax = 1_000;
 /** Retry interval for a resize that was deferred because other pods hold the resources. */
@@ -116,6 +113,7 @@ export class PodWorker {
   #place: PodPlace | undefined;
   #verdict: NodeVerdict | undefined;
   #ending: GracePeriod | undefined;
+  #goesOn = false;
 
   constructor(
     pod: Pod,
@@ -136,8 +134,7 @@ export class PodWorker {
     this.#prepares = new BackOff({ ...backOff, firstMs: backOff.firstMs / 20, maxMs: backOff.firstMs * 12 });
     this.#setup = options.setup(pod);
     const { initContainers = [], containers = [] } = pod.spec ?? {};
-    const restMs = Math.floor((initContainers.length + containers.length) / manyContainers) * manyRestMs;
-    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers, restMs);
+    this.#wakeups = new Wakeups(() => this.#lookAgain(), options.now, options.timers, restMsOf(pod));
     this.#departure = new PodDeparture({
       ...options,
       setup: this.#setup,
@@ -235,7 +232,9 @@ export class PodWorker {
 
   #lookAgain(): void {
     try {
+      this.#goesOn = false;
       this.#look();
+      if (this.#goesOn) return;
       this.#publish();
       if (!this.#is('over')) return;
       this.#end.abort();
@@ -260,12 +259,10 @@ export class PodWorker {
   }
 
   #takeEphemeral(): void {
-    const { spec, status } = this.#pod;
-    const added = spec?.ephemeralContainers?.filter(({ name }) => !this.#containers.has(name!)) ?? [];
-    if (added.length)
-      this.#ephemeral.push(
-        ...this.#take('ephemeral', added, 'ContainerCreating', status?.ephemeralContainerStatuses),
-      );
+    const { spec: { ephemeralContainers = [] } = {}, status } = this.#pod;
+    const added = ephemeralContainers.filter(({ name }) => !this.#containers.has(name!));
+    const statuses = status?.ephemeralContainerStatuses;
+    this.#ephemeral.push(...this.#take('ephemeral', added, 'ContainerCreating', statuses));
   }
 
   #take(
@@ -395,7 +392,7 @@ export class PodWorker {
     for (const container of this.#main) {
       if (container.active || this.#isDone(container)) continue;
       container.run();
-      if (container.active && ++starts === startsMax) return this.#wakeups.in(1);
+      if (container.active && ++starts === startsMax) return this.#goOn();
     }
     if (this.#main.every((container) => this.#isDone(container))) this.#finish();
   }
@@ -429,19 +426,24 @@ export class PodWorker {
     if (!this.#is('preparing')) this.#stopInOrder(this.#ending);
   }
 
+  /** Goes on in another turn, before the status is shown, which takes as long as all looks until then. */
+  #goOn(): void {
+    this.#goesOn = true;
+    this.#wakeups.in(1);
+  }
+
   /** Stops all containers together, then the sidecars in reverse order. */
   #stopInOrder(ending: GracePeriod): void {
     const leftMs = Math.max(0, ending.sinceMs + ending.graceMs - this.options.now());
-    const sidecars = this.#init.filter(({ spec }) => isSidecar(spec));
-    const last = new Set(sidecars);
+    const last = new Set(this.#init.filter(({ spec }) => isSidecar(spec)));
     const first = this.#all().filter((container) => container.active && !last.has(container));
     let stops = 0;
     for (const container of first) {
-      if (!container.stopping && ++stops > startsMax) return this.#wakeups.in(1);
+      if (!container.stopping && ++stops > startsMax) return this.#goOn();
       container.stop(leftMs);
     }
     if (first.length) return;
-    const next = sidecars.findLast(({ active }) => active);
+    const next = [...last].findLast(({ active }) => active);
     if (next) next.stop(Math.max(leftMs, Math.min(sidecarWindowMs, ending.graceMs)));
     else this.#state = { at: 'over' };
   }

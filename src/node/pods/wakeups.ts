@@ -2,7 +2,15 @@
  * Wakeups: when a worker looks at its pod again. All changes in one event loop tick cause one look. A look takes time for
  * each container, and there may be thousands that start or end one after the other: then there is a rest between looks.
  */
+import type { Pod } from '../../api/generated/types.ts';
 import { type Timer, type Timers, timerMaxMs } from '../../timers.ts';
+
+/** A worker rests after each look at a pod with this many containers: twice as many cost twice as much to show. */
+const manyContainers = 50;
+const manyRestMs = 5;
+
+export const restMsOf = ({ spec: { initContainers = [], containers = [] } = {} }: Pod): number =>
+  Math.floor((initContainers.length + containers.length) / manyContainers) * manyRestMs;
 
 export class Wakeups {
   /** `idle` until something asks for a look. */
