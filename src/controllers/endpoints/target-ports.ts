@@ -3,6 +3,7 @@
  * service may have thousands of ports, and select thousands of pods.
  */
 import type { Service, ServicePort } from '../../api/generated/types.ts';
+import { composedKey } from '../../composed-key.ts';
 import { Memo } from '../../memo.ts';
 import type { IndexedPod, NamedPort } from '../shared/indexed-pod.ts';
 
@@ -37,12 +38,14 @@ export class TargetPorts {
     const numbers = new Map<string, number>();
     if (this.#asksForNames)
       for (const { name, protocol, port } of ports) {
-        const key = `${protocol} ${name}`;
+        const key = composedKey(protocol, name);
         // The first of a name counts.
         if (!numbers.has(key)) numbers.set(key, port);
       }
     return this.#ports.map(({ port, targetPort = port, protocol = 'TCP' }) =>
-      typeof targetPort === 'number' ? targetPort || port : numbers.get(`${protocol} ${targetPort}`),
+      typeof targetPort === 'number'
+        ? targetPort || port
+        : numbers.get(composedKey(protocol, targetPort ?? '')),
     );
   }
 }
