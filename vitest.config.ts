@@ -156,7 +156,8 @@ const shared = {
   // Bounds against tests that hang, not measurements: a slow machine must pass.
   testTimeout: 240_000,
   hookTimeout: 240_000,
-  expect: { poll: { timeout: 60_000 } },
+  // Half as often as usual: what is asked for costs processor time, much of it in a browser.
+  expect: { poll: { timeout: 60_000, interval: 100 } },
   // More than processors that CI has, because many tests wait for something else than their own work.
   maxWorkers: 4,
 };

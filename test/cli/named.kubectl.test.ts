@@ -21,6 +21,7 @@ import { Child, command, userFolders } from '../support/child.ts';
 import { expectSentence, type Run, useCommand } from '../support/command.ts';
 import { afterFirst, runHere } from '../support/command-here.ts';
 import { Client } from '../support/http.ts';
+import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 
 const { children } = useCommand();
@@ -456,7 +457,7 @@ describe('in a terminal', () => {
     expect(await up.exited).toBe(1);
   });
 
-  it('ends without the lines of a start that goes on meanwhile', async () => {
+  it.runIf(isRelease)('ends without the lines of a start that goes on meanwhile', async () => {
     // Another program has the kubeconfig, so the start waits when the API is there; a pod keeps the end waiting.
     writeFileSync(`${kubeconfig}.lock`, '');
     const up = terminal(['up', '--name', 'held', ...realNode]);
@@ -475,7 +476,7 @@ describe('in a terminal', () => {
     expect((await run('delete', 'held', '--yes')).stdout).toMatch(/^Deleted held, and its context/);
   });
 
-  it('shows no colours to those who want none', async () => {
+  it.runIf(isRelease)('shows no colours to those who want none', async () => {
     const up = terminal(['up', '--in-memory', '--port', '0', ...simulated], { NO_COLOR: '1' });
     await up.shows(/^Wherry is ready at \S+\r\n/);
     // Nothing of it is kept, so the user's files stay as they are.

@@ -33,7 +33,9 @@ describeWith('chromium')('charts in the page', () => {
   const ofPod = 'of=pods&namespace=default&name=busy';
 
   beforeAll(async () => {
-    const command = ['sh', '-c', 'while :; do :; done & sleep 100000'];
+    // A tenth of a processor: the other tests need the rest.
+    const turn = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.2';
+    const command = ['sh', '-c', `while :; do ${turn}; done & sleep 100000`];
     const container = { name: 'main', image: 'host', command, resources: { limits: { memory: '64Mi' } } };
     await server.client.post(pods, { metadata: { name: 'busy' }, spec: { containers: [container] } });
     // Asking takes a sample when the newest is five seconds old.

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { KindSchema } from '../../web/core/schema.ts';
 import { hasExample, templateOf } from '../../web/views/create/templates.ts';
+import { isRelease } from '../support/tier.ts';
 import { describeWith } from '../support/tools.ts';
 import {
   axeFindings,
@@ -350,7 +351,7 @@ describeWith('chromium')('the dashboard', () => {
     await link('.lane', 'shop');
   });
 
-  it('is walked by Tab in the order of reading, with all that can be clicked', async () => {
+  it.runIf(isRelease)('is walked by Tab in the order of reading, with all that can be clicked', async () => {
     const page = await open('', { viewport: { width: 1440, height: 900 } });
     await noteClicks(page);
     await page.reload();
@@ -364,47 +365,51 @@ describeWith('chromium')('the dashboard', () => {
     expect(findings).toEqual([]);
   });
 
-  it('has nothing that axe finds or keys miss in any view, in light and in dark, and fits 390 pixels with the state in sight', async () => {
-    const page = await open('', { viewport: { width: 390, height: 844 }, colorScheme: 'light' });
-    await noteClicks(page);
-    await page.reload();
-    const findings: string[] = [];
-    for (const [path, text] of views) {
-      await follow(page, `/ui/${path}`);
-      await page.locator('main h1').first().waitFor();
-      await shows(page, text);
-      const isFrameKnown = path !== views[0][0];
-      findings.push(...(await axeFindings(page, isFrameKnown)).map((each) => `${path} ${each}`));
-      if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
-        findings.push(`${path} is too wide`);
-      const inner = await page.evaluate(
-        "(() => { const v = document.querySelector('main'); return v.scrollWidth > v.clientWidth; })()",
-      );
-      if (inner) findings.push(`${path} scrolls sideways`);
-      const cut = await page
-        .locator('.rows td.state, .lanename')
-        .evaluateAll((cells) =>
-          cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+  it.runIf(isRelease)(
+    'has nothing that axe finds or keys miss in any view, in light and in dark, and fits 390 pixels with the state in sight',
+    async () => {
+      const page = await open('', { viewport: { width: 390, height: 844 }, colorScheme: 'light' });
+      await noteClicks(page);
+      await page.reload();
+      const findings: string[] = [];
+      for (const [path, text] of views) {
+        await follow(page, `/ui/${path}`);
+        await page.locator('main h1').first().waitFor();
+        await shows(page, text);
+        const isFrameKnown = path !== views[0][0];
+        findings.push(...(await axeFindings(page, isFrameKnown)).map((each) => `${path} ${each}`));
+        if (await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+          findings.push(`${path} is too wide`);
+        const inner = await page.evaluate(
+          "(() => { const v = document.querySelector('main'); return v.scrollWidth > v.clientWidth; })()",
         );
-      findings.push(...cut.map((state) => `${path} cuts ${state}`));
-      const flat = await page.locator('.rows tr[data-name], .cards tbody tr').evaluateAll(rowsOnOneLine);
-      findings.push(...flat.map((row) => `${path} has a row that is no card: ${row}`));
-      const out = await page.locator('.rows tr[data-name]').evaluateAll(spilt);
-      findings.push(...out.map((text) => `${path} has no room on a card for ${text}`));
-      const labels = await page
-        .locator('.facts dt')
-        .evaluateAll((terms) =>
-          terms.filter((term) => term.scrollWidth > term.clientWidth).map((term) => term.textContent),
-        );
-      findings.push(...labels.map((label) => `${path} has ${label} below its value`));
-      for (const tab of await page.locator('[role=tab][aria-selected=true]').all()) {
-        const { x, width } = (await tab.boundingBox())!;
-        if (x + width > 390) findings.push(`${path} does not show its tab`);
+        if (inner) findings.push(`${path} scrolls sideways`);
+        const cut = await page
+          .locator('.rows td.state, .lanename')
+          .evaluateAll((cells) =>
+            cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+          );
+        findings.push(...cut.map((state) => `${path} cuts ${state}`));
+        const flat = await page.locator('.rows tr[data-name], .cards tbody tr').evaluateAll(rowsOnOneLine);
+        findings.push(...flat.map((row) => `${path} has a row that is no card: ${row}`));
+        const out = await page.locator('.rows tr[data-name]').evaluateAll(spilt);
+        findings.push(...out.map((text) => `${path} has no room on a card for ${text}`));
+        const labels = await page
+          .locator('.facts dt')
+          .evaluateAll((terms) =>
+            terms.filter((term) => term.scrollWidth > term.clientWidth).map((term) => term.textContent),
+          );
+        findings.push(...labels.map((label) => `${path} has ${label} below its value`));
+        for (const tab of await page.locator('[role=tab][aria-selected=true]').all()) {
+          const { x, width } = (await tab.boundingBox())!;
+          if (x + width > 390) findings.push(`${path} does not show its tab`);
+        }
+        const { y } = (await page.locator('main').getByText(text).first().boundingBox())!;
+        if (path.startsWith('object/') && y > 800)
+          findings.push(`${path} has its state out of sight, at ${y}`);
+        findings.push(...(await keyFindings(page, isFrameKnown)).map((each) => `${path} ${each}`));
       }
-      const { y } = (await page.locator('main').getByText(text).first().boundingBox())!;
-      if (path.startsWith('object/') && y > 800) findings.push(`${path} has its state out of sight, at ${y}`);
-      findings.push(...(await keyFindings(page, isFrameKnown)).map((each) => `${path} ${each}`));
-    }
-    expect(findings).toEqual([]);
-  });
+      expect(findings).toEqual([]);
+    },
+  );
 });

@@ -222,9 +222,16 @@ describe.skipIf(pullProblem)(
       },
     );
 
-    it.each(present)('is removed from a full disk when nobody uses it, in %s', async (runtime) => {
-      await collectsImages(engines[runtime].engine!, `${registry.host}/team/garbage:1`, registry.secretData);
-    });
+    it.each(isRelease ? present : present.slice(-1))(
+      'is removed from a full disk when nobody uses it, in %s',
+      async (runtime) => {
+        await collectsImages(
+          engines[runtime].engine!,
+          `${registry.host}/team/garbage:1`,
+          registry.secretData,
+        );
+      },
+    );
 
     it.concurrent.each(present)('that does not exist is told apart, in %s', async (runtime) => {
       const bench = benchOf(runtime);
