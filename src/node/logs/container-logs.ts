@@ -59,7 +59,7 @@ export function logQueryOf(query: URLSearchParams, nowMs: number): LogQuery & { 
     (sinceSeconds !== undefined && sinceTime)
   )
     throw new LogRefusal(422, '{"message": "Invalid request."}');
-  const sinceMs = sinceTime ? time(sinceTime) : sinceSeconds && nowMs - sinceSeconds * 1000;
+  const sinceMs = sinceTime ? time(sinceTime) : sinceSeconds && Math.max(0, nowMs - sinceSeconds * 1000);
   return {
     follow: flag(query.get('follow')),
     previous: flag(query.get('previous')),
@@ -74,8 +74,11 @@ const undecodable = (): LogRefusal => new LogRefusal(400, '{"message": "Unable t
 
 function integer(text: string | null): number | undefined {
   if (text === null) return undefined;
-  if (!/^[+-]?\d{1,15}$/.test(text)) throw undecodable();
-  return Number(text);
+  if (!/^[+-]?\d{1,40}$/.test(text)) throw undecodable();
+  const value = BigInt(text.replace('+', ''));
+  if (BigInt.asIntN(64, value) !== value) throw undecodable();
+  // Beyond what a number can hold exactly, any count is as good as all.
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(value)));
 }
 
 function time(text: string): number {
