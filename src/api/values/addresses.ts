@@ -63,16 +63,23 @@ export function isInterfaceAddress(value: string): string[] {
 
 /** What is said about a valid address that is not written as it should be; undefined when it is. */
 export const addressWarning = (value: string): string | undefined =>
-  canonicalWarning('IPv6 address', value, canonicalIP(value));
+  canonicalWarning('IPv6 address', value, canonicalIP);
 
 /** The same about a range. */
 export const rangeWarning = (value: string): string | undefined =>
-  canonicalWarning('IPv6 CIDR value', value, canonicalCIDR(value));
+  canonicalWarning('IPv6 CIDR value', value, canonicalCIDR);
 
-const canonicalWarning = (what: string, value: string, canonical: string | undefined): string | undefined =>
-  canonical === undefined || canonical === value || !value.includes(':')
+function canonicalWarning(
+  what: string,
+  value: string,
+  canonicalOf: (value: string) => string | undefined,
+): string | undefined {
+  if (!value.includes(':')) return undefined;
+  const canonical = canonicalOf(value);
+  return canonical === undefined || canonical === value
     ? undefined
     : `${what} ${JSON.stringify(value)} should be in RFC 5952 canonical format (${JSON.stringify(canonical)})`;
+}
 
 function canonicalIP(value: string): string | undefined {
   const address = readAddress(value);
@@ -132,7 +139,7 @@ function readIPv4(text: string): ReadAddress | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255))
     return undefined;
-  const value = parts.reduce((sum, part) => (sum << 8n) | BigInt(Number(part)), 0n);
+  const value = BigInt(parts.reduce((sum, part) => sum * 256 + Number(part), 0));
   return { family: 4, value, leadingZeros: parts.some((part) => part.length > 1 && part.startsWith('0')) };
 }
 

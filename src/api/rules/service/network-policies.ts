@@ -90,7 +90,7 @@ function* blockErrors({ cidr, except = [] }: IPBlock, path: string, kept: Readon
   const cidrPath = child(path, 'cidr');
   if (!cidr) return yield required(cidrPath);
   if (!kept.has(cidr)) yield* problemsOf(cidrPath, cidr, isCIDR(cidr));
-  const range = parseCIDR(cidr);
+  const range = except.length ? parseCIDR(cidr) : undefined;
   if (!range) return;
   for (const [i, text] of except.entries()) {
     const entry = index(child(path, 'except'), i);
