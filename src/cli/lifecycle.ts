@@ -20,6 +20,7 @@ import { removeOwnFiles } from '../cluster/named/data-removal.ts';
 import { cleanUp } from '../cluster/node/cleanup.ts';
 import { escapedLines, terminalJson } from '../cluster/shared/terminal-text.ts';
 import { cacheFolder } from '../program/code-cache.ts';
+import { TextLines } from '../text-lines.ts';
 import { backgroundLine, startInBackground } from './background.ts';
 import { coloured, table } from './terminal.ts';
 
@@ -255,18 +256,11 @@ async function logs({ name, log }: ClusterRecord, { follows, json }: LifecycleLi
     const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1);
     return printJson({ name, file: log, lines });
   }
-  const show = json ? lineByLine((text) => print(terminalJson({ line: text }))) : printLog;
-  await shown(log, follows, show);
-}
-
-/** Splits text into lines; calls back with whole lines only. */
-function lineByLine(take: (line: string) => void): (text: string) => void {
-  let rest = '';
-  return (text) => {
-    const lines = `${rest}${text}`.split('\n');
-    rest = lines.pop()!;
-    for (const line of lines) take(line);
+  const whole = new TextLines(Number.POSITIVE_INFINITY);
+  const printLines = (text: string): void => {
+    for (const line of whole.take(text)) print(terminalJson({ line }));
   };
+  await shown(log, follows, json ? printLines : printLog);
 }
 
 async function shown(log: string, follows: boolean, show: (text: string) => void): Promise<void> {

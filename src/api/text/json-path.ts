@@ -30,20 +30,23 @@ export function parseJsonPath(source: string): JsonPath {
   const text = source.startsWith('{') && source.endsWith('}') ? source.slice(1, -1) : source;
   if (text.length > pathCharsMax) throw new JsonPathError('the path is too long');
   const steps = new Parser(text).steps();
-  return { find: (value) => follow(steps, [value]) ?? [] };
+  return { find: (value) => find(steps, value) };
 }
 
 /** What a step throws when the path cannot be followed in this object. */
 class DeadEnd extends Error {}
 
-function follow(steps: readonly Step[], from: readonly unknown[]): unknown[] | undefined {
+function find(steps: readonly Step[], value: unknown): unknown[] {
   try {
-    return steps.reduce<unknown[]>((values, step) => step(values), [...from]);
+    return follow(steps, [value]);
   } catch (error) {
-    if (error instanceof DeadEnd) return undefined;
+    if (error instanceof DeadEnd) return [];
     throw error;
   }
 }
+
+const follow = (steps: readonly Step[], from: readonly unknown[]): unknown[] =>
+  steps.reduce<unknown[]>((values, step) => step(values), [...from]);
 
 class Parser {
   #at = 0;
@@ -135,7 +138,7 @@ function elementStep(text: string): Step {
   if (key === undefined) throw new JsonPathError(`invalid array index ${text}`);
   // A key is read as a path: a dot in it needs a backslash, as outside of quotes.
   const steps = new Parser(`.${key}`).steps();
-  return (values) => steps.reduce<unknown[]>((found, step) => step(found), [...values]);
+  return (values) => follow(steps, values);
 }
 
 function unquoted(text: string): string | undefined {
